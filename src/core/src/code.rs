@@ -1,0 +1,80 @@
+//! Every error code of the product, with its HTTP status and whether a retry can help, in one table (S2.263 to S2.273).
+
+use serde::{Serialize, Serializer};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $status:literal, $retry:literal;)*) => {
+        /// The code of an error. Names are stable.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Code {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name in `error.code`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Its HTTP status.
+            pub fn status(self) -> u16 {
+                match self {
+                    $(Self::$variant => $status,)*
+                }
+            }
+
+            /// Whether the same request can succeed later, as it is.
+            pub fn retry(self) -> bool {
+                match self {
+                    $(Self::$variant => $retry,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The request or the definition is invalid.
+    BadRequest = "BAD_REQUEST", 400, false;
+    /// The bearer token is missing or wrong.
+    Unauthorized = "UNAUTHORIZED", 401, false;
+    /// The machine, the entity or the route is unknown.
+    NotFound = "NOT_FOUND", 404, false;
+    /// The route does not take the method.
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, false;
+    /// What is to be created exists, or a concurrent change got in the way until time ran out.
+    Conflict = "CONFLICT", 409, true;
+    /// An event's identity was used with other params (S2.139).
+    EventIdentityConflict = "EVENT_IDENTITY_CONFLICT", 409, false;
+    /// A target path is not the current active instance (S2.220).
+    TargetNotActive = "TARGET_NOT_ACTIVE", 409, false;
+    /// `expected_version` is not the entity's version.
+    VersionConflict = "VERSION_CONFLICT", 409, false;
+    /// A step's joins did not come to rest (M4).
+    JoinCascadeLimit = "JOIN_CASCADE_LIMIT", 409, false;
+    /// Live entities are in states that a new revision does not have (design 6).
+    LiveStates = "LIVE_STATES", 409, false;
+    /// The request is larger than a bound.
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, false;
+    /// The body is not JSON by its content type.
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", 415, false;
+    /// The database failed; nothing was committed that was not acknowledged.
+    InternalError = "INTERNAL_ERROR", 500, true;
+    /// Stored rows of an entity or a definition cannot be read (M8): it fails closed.
+    CorruptInstance = "CORRUPT_INSTANCE", 500, false;
+    /// More timeouts are due than one request applies; what was applied stands (M5).
+    TimeoutsPending = "TIMEOUTS_PENDING", 503, true;
+    /// The database has another schema version than this program.
+    SchemaMismatch = "SCHEMA_MISMATCH", 503, true;
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

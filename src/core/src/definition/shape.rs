@@ -1,0 +1,219 @@
+//! Reading JSON with a path at hand, so that every fault of a document is found in one pass.
+
+use serde_json::{Map, Value};
+
+use crate::fault::{Fault, Warning, WarningKind};
+use crate::ids::check_name;
+
+/// Where in the document a reader stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Path(String);
+
+impl Path {
+    pub(crate) fn root() -> Self {
+        Self("$".to_owned())
+    }
+
+    /// The path of a key of this object: `.key`, or `["key"]` where the key is no plain word.
+    pub(crate) fn key(&self, key: &str) -> Self {
+        let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && key.chars().next().is_some_and(|c| !c.is_ascii_digit());
+        if plain {
+            Self(format!("{}.{key}", self.0))
+        } else {
+            Self(format!("{}[{}]", self.0, Value::from(key)))
+        }
+    }
+
+    /// The path of an item of this array.
+    pub(crate) fn item(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Collects what is wrong while a document is read.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) warnings: Vec<Warning>,
+    /// Unknown keys are faults, and so is all else that `statewright.v1` alone refuses.
+    pub(crate) strict: bool,
+}
+
+impl Findings {
+    pub(crate) fn fault(&mut self, path: &Path, problem: impl Into<String>, expected: impl Into<String>) {
+        self.faults.push(Fault {
+            path: path.text().to_owned(),
+            problem: problem.into(),
+            expected: expected.into(),
+        });
+    }
+
+    pub(crate) fn warn(&mut self, kind: WarningKind, path: &Path, message: impl Into<String>) {
+        self.warnings.push(Warning {
+            kind,
+            path: path.text().to_owned(),
+            message: message.into(),
+        });
+    }
+
+    /// The object at a place.
+    pub(crate) fn object<'a>(&mut self, path: &Path, value: &'a Value) -> Option<&'a Map<String, Value>> {
+        let object = value.as_object();
+        if object.is_none() {
+            self.fault(path, format!("it is {}", kind_of(value)), "an object");
+        }
+        object
+    }
+
+    /// The items of a required or optional array under a key; null counts as left out.
+    pub(crate) fn items<'a>(
+        &mut self,
+        path: &Path,
+        object: &'a Map<String, Value>,
+        key: &str,
+        required: bool,
+    ) -> Option<&'a Vec<Value>> {
+        match object.get(key) {
+            None | Some(Value::Null) => {
+                if required {
+                    self.fault(&path.key(key), "it is missing", "an array");
+                }
+                None
+            }
+            Some(Value::Array(items)) => Some(items),
+            Some(other) => {
+                self.fault(&path.key(key), format!("it is {}", kind_of(other)), "an array");
+                None
+            }
+        }
+    }
+
+    /// A required text under a key.
+    pub(crate) fn text(&mut self, path: &Path, object: &Map<String, Value>, key: &str) -> Option<String> {
+        if object.get(key).is_none_or(Value::is_null) {
+            self.fault(&path.key(key), "it is missing", "a string");
+            return None;
+        }
+        let text = self.optional_text(path, object, key)?;
+        if text.is_empty() {
+            self.fault(&path.key(key), "it is empty", "a string that is not empty");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// An optional text under a key; null counts as left out.
+    pub(crate) fn optional_text(
+        &mut self,
+        path: &Path,
+        object: &Map<String, Value>,
+        key: &str,
+    ) -> Option<String> {
+        match object.get(key) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => {
+                self.fault(&path.key(key), format!("it is {}", kind_of(other)), "a string");
+                None
+            }
+        }
+    }
+
+    /// A required name under a key: a text within the bounds of names.
+    pub(crate) fn name(&mut self, path: &Path, object: &Map<String, Value>, key: &str) -> Option<String> {
+        let text = self.text(path, object, key)?;
+        self.check_name(&path.key(key), &text);
+        Some(text)
+    }
+
+    pub(crate) fn check_name(&mut self, path: &Path, text: &str) {
+        if let Err(error) = check_name(text, crate::ids::MAX_NAME_BYTES) {
+            self.fault(
+                path,
+                format!("`{}` is no name: {error}", shortened(text)),
+                "1 to 128 bytes without control characters",
+            );
+        }
+    }
+
+    /// The keys of an object that have no meaning: faults where strict, kept with a warning otherwise.
+    pub(crate) fn unknown_keys(
+        &mut self,
+        path: &Path,
+        object: &Map<String, Value>,
+        known: &[&str],
+    ) -> Map<String, Value> {
+        let mut extra = Map::new();
+        for (key, value) in object {
+            if known.contains(&key.as_str()) {
+                continue;
+            }
+            if self.strict {
+                let hint = match nearest(key, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("one of {}", list(known.iter().copied())),
+                };
+                self.fault(
+                    &path.key(key),
+                    format!("`{}` is no key here", shortened(key)),
+                    hint,
+                );
+            } else {
+                self.warn(
+                    WarningKind::IgnoredKey,
+                    &path.key(key),
+                    "the key has no meaning here and is ignored",
+                );
+                extra.insert(key.clone(), value.clone());
+            }
+        }
+        extra
+    }
+}
+
+/// What sort of JSON value it is, for a message.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A user's text, cut for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        return text.to_owned();
+    }
+    text.chars().take(77).chain("...".chars()).collect()
+}
+
+/// The known name nearest to a misspelt one, where it is near enough to be meant.
+pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if text.len() > crate::ids::MAX_NAME_BYTES {
+        return None;
+    }
+    known
+        .take(200)
+        .map(|name| (strsim::jaro_winkler(text, name), name))
+        .filter(|(likeness, _)| *likeness >= 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// Names for a message: the first few, quoted.
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{}`", shortened(name))).collect();
+    match names.get(..12) {
+        Some(first) if names.len() > 12 => format!("{}, ... ({} in all)", first.join(", "), names.len()),
+        _ => names.join(", "),
+    }
+}

@@ -1,0 +1,158 @@
+//! Names, counters and times as types, so that one cannot be taken for another.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Most bytes of a machine id, a region id, a state name or an event type.
+pub const MAX_NAME_BYTES: usize = 128;
+/// Most bytes of an entity id that a caller gives.
+pub const MAX_ENTITY_ID_BYTES: usize = 256;
+/// Timestamps given by callers stay within ±2^53, so that every host can carry them as a number (R14).
+pub const MAX_TIMESTAMP: i64 = 1 << 53;
+
+/// Why a text is not a valid name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The text is empty.
+    #[error("it is empty")]
+    Empty,
+    /// The text has more bytes than the bound.
+    #[error("it has {bytes} bytes; at most {most} are allowed")]
+    TooLong {
+        /// Bytes of the text.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
+    /// The text holds a control character.
+    #[error("it holds a control character")]
+    Control,
+}
+
+/// Checks a name: 1 to `most` bytes, any text without control characters.
+///
+/// # Errors
+/// Says which of the three rules the text breaks.
+pub fn check_name(text: &str, most: usize) -> Result<(), NameError> {
+    if text.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if text.len() > most {
+        return Err(NameError::TooLong {
+            bytes: text.len(),
+            most,
+        });
+    }
+    if text.chars().any(char::is_control) {
+        return Err(NameError::Control);
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $most:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Checks the text and takes it as it is, byte for byte.
+            ///
+            /// # Errors
+            /// The text is empty, too long, or holds a control character.
+            pub fn new(text: &str) -> Result<Self, NameError> {
+                check_name(text, $most)?;
+                Ok(Self(text.into()))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// The text, shared.
+            pub fn shared(&self) -> Arc<str> {
+                Arc::clone(&self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A tenant: the namespace in which machines and entities live (S2.17, S2.20).
+    TenantId,
+    MAX_NAME_BYTES
+);
+name!(
+    /// A machine within a tenant (S2.23).
+    MachineId,
+    MAX_NAME_BYTES
+);
+name!(
+    /// An entity within a machine (S2.23).
+    EntityId,
+    MAX_ENTITY_ID_BYTES
+);
+
+/// A point in time: milliseconds since the epoch, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// This time and a delay after it. A sum past the end of time stays there.
+    #[must_use]
+    pub fn after(self, delay: u64) -> Self {
+        Self(self.0.saturating_add(i64::try_from(delay).unwrap_or(i64::MAX)))
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+macro_rules! counter {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// The one after this.
+            #[must_use]
+            pub fn next(self) -> Self {
+                Self(self.0.saturating_add(1))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+counter!(
+    /// The counter of an entity's entry instances, from 1 (R1, I4).
+    Seq
+);
+counter!(
+    /// How many commits wrote an entity, its creation included (S2.31, I2).
+    Version
+);
+counter!(
+    /// The number of an immutable definition of a machine, from 1.
+    Revision
+);

@@ -1,0 +1,343 @@
+//! One step: an event, from the choice of its transition to the rest of its joins.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::commit::{Cause, Commit, Outcome, Refusal, Row, Rows};
+use crate::entity::{Configuration, Entity, EntityIx, Entry, Params, Tree, armed};
+use crate::guard::Lookup;
+use crate::identity::IdentityKey;
+use crate::ids::{Millis, Version};
+use crate::joins::{self, Firing};
+use crate::machine::{EventRow, Machine, RegionIx, TransitionIx};
+use crate::number::maps_equal;
+
+/// An event from outside.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Its type.
+    pub event_type: Arc<str>,
+    /// Its params (M14).
+    pub params: Arc<Params>,
+    /// The timestamp that the caller gave, if any (R14).
+    pub timestamp: Option<i64>,
+    /// The version that the caller decided on, if it said so.
+    pub expected_version: Option<u64>,
+}
+
+impl Event {
+    /// Its timestamp: the caller's, or now (S2.137).
+    pub fn timestamp_at(&self, now: Millis) -> i64 {
+        self.timestamp.unwrap_or(now.0)
+    }
+
+    /// The key under which its target remembers it, where the caller gave a timestamp.
+    pub fn identity(&self) -> Option<IdentityKey> {
+        let timestamp = self.timestamp?;
+        Some(IdentityKey::Event {
+            event_type: Arc::clone(&self.event_type),
+            timestamp,
+            version: None,
+            region: None,
+        })
+    }
+
+    /// The key of the row that it makes when its target reaches that version.
+    pub fn key(&self, now: Millis, made: Version) -> IdentityKey {
+        IdentityKey::Event {
+            event_type: Arc::clone(&self.event_type),
+            timestamp: self.timestamp_at(now),
+            version: self.timestamp.is_none().then_some(made),
+            region: None,
+        }
+    }
+}
+
+/// A region's move, decided and not yet applied.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Move {
+    pub(crate) region: RegionIx,
+    pub(crate) to: crate::machine::StateIx,
+    /// The join that makes it; none for a transition.
+    pub(crate) join: Option<u32>,
+}
+
+/// The moves of one step, in order.
+pub(crate) type Moves = SmallVec<[Move; 4]>;
+
+/// Applies an event to an entity of a tree.
+///
+/// `seen` is the params of the row that the target remembers under [`Event::identity`], if there is one. Due
+/// timeouts of a machine with exact timers have been applied before ([`crate::timeouts::catch_up`]).
+///
+/// The checks come in the order of R12: the event type, duplicate or identity conflict, the expected version, then
+/// the transitions. The tree changes only where the outcome is a commit.
+pub fn apply(
+    tree: &mut Tree,
+    target: EntityIx,
+    event: &Event,
+    seen: Option<&Params>,
+    now: Millis,
+) -> Outcome {
+    let entity = tree.entity(target);
+    let machine = Arc::clone(&entity.machine);
+    if machine.rules().strict && event.event_type.starts_with('$') {
+        let event_type = Arc::clone(&event.event_type);
+        return Outcome::Refusal(Refusal::ReservedEventType { event_type });
+    }
+    if let Some(seen) = seen {
+        return replay(event, seen, now);
+    }
+    if let Some(expected) = event.expected_version
+        && expected != entity.version.0
+    {
+        return Outcome::Refusal(Refusal::VersionConflict {
+            expected,
+            actual: Some(entity.version),
+        });
+    }
+    let Some(row) = machine.event(&event.event_type) else {
+        return Outcome::NoTransition;
+    };
+    let chosen = choose(&machine, entity, row, &event.params);
+    if chosen.is_empty() {
+        return Outcome::NoTransition;
+    }
+    let previous = entity.configuration();
+    let moves = match decide(&machine, &previous, &chosen) {
+        Ok(moves) => moves,
+        Err(refusal) => return Outcome::Refusal(refusal),
+    };
+    let entity = tree.entity_mut(target);
+    let version = entity.version.next();
+    let step = Step {
+        target,
+        key: event.key(now, version),
+        cause: Cause::Event {
+            event_type: Arc::clone(&event.event_type),
+            params: Arc::clone(&event.params),
+        },
+        timestamp: event.timestamp_at(now),
+        entered_at: now,
+        now,
+    };
+    let rows = step.apply(entity, &machine, &moves);
+    let context_changed = merge(&mut entity.context, &event.params);
+    Outcome::Commit(Box::new(Commit {
+        target,
+        previous,
+        writes: SmallVec::from_buf([(target, version)]),
+        rows,
+        transitions: chosen,
+        context_changed,
+    }))
+}
+
+/// S2.138, S2.139.
+fn replay(event: &Event, seen: &Params, now: Millis) -> Outcome {
+    if maps_equal(seen, &event.params) {
+        return Outcome::Duplicate;
+    }
+    Outcome::Refusal(Refusal::EventIdentityConflict {
+        event_type: Arc::clone(&event.event_type),
+        timestamp: event.timestamp_at(now),
+    })
+}
+
+/// The transitions that an event takes: the first in definition order whose region is in `from` and whose guard
+/// passes (S2.26, S2.27), or in a broadcast the first of each region, in region order (M16).
+fn choose(
+    machine: &Machine,
+    entity: &Entity,
+    row: &EventRow,
+    params: &Params,
+) -> SmallVec<[TransitionIx; 1]> {
+    let lookup = Lookup {
+        params: Some(params),
+        context: &entity.context,
+    };
+    let passes = |transition: &TransitionIx| {
+        machine
+            .transition(*transition)
+            .guard
+            .as_ref()
+            .is_none_or(|guard| guard.passes(lookup))
+    };
+    if row.broadcast {
+        let firsts = entity
+            .entries
+            .iter()
+            .filter_map(|entry| row.leaving(entry.state).iter().find(|t| passes(t)));
+        return firsts.copied().collect();
+    }
+    if let [entry] = entity.entries.as_slice() {
+        return row
+            .leaving(entry.state)
+            .iter()
+            .find(|t| passes(t))
+            .copied()
+            .into_iter()
+            .collect();
+    }
+    let mut lists: SmallVec<[&[TransitionIx]; 8]> = entity
+        .entries
+        .iter()
+        .map(|entry| row.leaving(entry.state))
+        .filter(|list| !list.is_empty())
+        .collect();
+    loop {
+        let next = lists
+            .iter_mut()
+            .filter(|list| !list.is_empty())
+            .min_by_key(|list| list.first().copied());
+        let Some((first, rest)) =
+            next.and_then(|list| list.split_first().map(|(first, rest)| (*first, (list, rest))))
+        else {
+            return SmallVec::new();
+        };
+        if passes(&first) {
+            return SmallVec::from_buf([first]);
+        }
+        let (list, rest) = rest;
+        *list = rest;
+    }
+}
+
+/// The moves of a step: its transitions, then joins to rest.
+pub(crate) fn decide(
+    machine: &Machine,
+    previous: &Configuration,
+    chosen: &[TransitionIx],
+) -> Result<Moves, Refusal> {
+    let mut moves = Moves::new();
+    let transitions = chosen.iter().map(|transition| machine.transition(*transition));
+    moves.extend(transitions.map(|transition| Move {
+        region: transition.region,
+        to: transition.to,
+        join: None,
+    }));
+    if !machine.joins().is_empty() {
+        joins::settle(machine, previous, &mut moves)?;
+    }
+    Ok(moves)
+}
+
+/// A decided step, about to be applied to its entity.
+pub(crate) struct Step {
+    pub(crate) target: EntityIx,
+    /// The key of its first row.
+    pub(crate) key: IdentityKey,
+    pub(crate) cause: Cause,
+    pub(crate) timestamp: i64,
+    /// What the entries it makes begin with (R5, R16).
+    pub(crate) entered_at: Millis,
+    pub(crate) now: Millis,
+}
+
+impl Step {
+    /// Starts an entry instance for each move, and says what happened row by row.
+    pub(crate) fn apply(self, entity: &mut Entity, machine: &Machine, moves: &Moves) -> Rows {
+        let n = entity.next_seq;
+        let mut rows = Rows::new();
+        let mut fired = 0_u32;
+        for (place, change) in moves.iter().enumerate() {
+            let region = machine.region(change.region);
+            let state = machine.state(change.to);
+            let mut actions: Vec<_> = state.on_enter.iter().map(Arc::clone).collect();
+            let (key, cause) = match change.join {
+                None if place == 0 => (self.key.clone(), self.cause.clone()),
+                None => (self.later_key(&region.id), self.cause.clone()),
+                Some(join) => {
+                    let key = IdentityKey::Join {
+                        region: Arc::clone(&region.id),
+                        n,
+                        index: fired,
+                    };
+                    fired = fired.saturating_add(1);
+                    let joined = machine.joins().get(join as usize);
+                    actions.extend(joined.iter().flat_map(|join| join.actions.iter().map(Arc::clone)));
+                    (
+                        key,
+                        Cause::Join {
+                            index: join,
+                            by: self.key.clone(),
+                        },
+                    )
+                }
+            };
+            let seq = entity.next_seq;
+            entity.next_seq = seq.next();
+            let entry = entity.entry_mut(change.region);
+            rows.push(Row {
+                entity: self.target,
+                region: change.region,
+                from: entry.state,
+                to: change.to,
+                seq,
+                timestamp: self.timestamp,
+                key: key.clone(),
+                cause,
+                actions,
+            });
+            *entry = Entry {
+                state: change.to,
+                seq,
+                entered_at: self.entered_at,
+                timer: armed(machine.first_due(change.to, self.entered_at)),
+                key: Some(key),
+            };
+        }
+        entity.version = entity.version.next();
+        entity.updated_at = self.now;
+        rows
+    }
+
+    /// The key of a broadcast's later rows: its event's, with the region appended (R1).
+    fn later_key(&self, region: &Arc<str>) -> IdentityKey {
+        match &self.key {
+            IdentityKey::Event {
+                event_type,
+                timestamp,
+                version,
+                ..
+            } => IdentityKey::Event {
+                event_type: Arc::clone(event_type),
+                timestamp: *timestamp,
+                version: *version,
+                region: Some(Arc::clone(region)),
+            },
+            other => other.clone(),
+        }
+    }
+}
+
+/// Merges params into a context (S2.29). Says whether that changed it.
+fn merge(context: &mut Arc<Params>, params: &Params) -> bool {
+    let mut changed = false;
+    for (name, value) in params {
+        if context.get(name) == Some(value) {
+            continue;
+        }
+        changed = true;
+        let context = Arc::make_mut(context);
+        match context.get_mut(name) {
+            Some(slot) => slot.clone_from(value),
+            None => {
+                context.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    changed
+}
+
+/// The joins that a commit's rows fired, in order (S2.79).
+pub(crate) fn firings(rows: &[Row]) -> impl Iterator<Item = Firing> {
+    rows.iter()
+        .filter(|row| matches!(row.cause, Cause::Join { .. }))
+        .map(|row| Firing {
+            region: row.region,
+            from: row.from,
+            to: row.to,
+        })
+}
