@@ -1,0 +1,47 @@
+# Statewright. `make run` and `make test` need rustup, Node.js 20 or newer and nothing else; the first of them to be
+# called installs the rest, in the right versions, under node_modules/ and target/.
+
+NODE := node_modules/.bin/node
+export WRANGLER_SEND_METRICS := false
+
+.PHONY: run test check bench deploy setup build format help
+
+help:
+	@echo "make run     the service on this machine (PORT, API_KEY, DATA, TIMEOUT_INTERVAL_SECS)"
+	@echo "make test    every test"
+	@echo "make check   formatting, lints, types and licences"
+	@echo "make bench   the benchmarks: core and service"
+	@echo "make deploy  to Cloudflare Workers (docs/deploy.md)"
+
+setup:
+	@sh scripts/need.sh
+	@node scripts/setup.mjs
+
+run: setup
+	@exec $(NODE) scripts/run.ts
+
+build: setup
+	@$(NODE) scripts/build.ts
+
+test: build
+	@node scripts/setup.mjs --python
+	cargo test --workspace --exclude statewright-worker
+	$(NODE) --test --test-reporter=spec "tests/http/*.test.ts"
+
+check: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --exclude statewright-worker --all-targets --all-features -- -D warnings
+	cargo clippy -p statewright-worker --target wasm32-unknown-unknown -- -D warnings
+	node_modules/.bin/tsc -p .
+	node_modules/.bin/prettier --check --log-level warn .
+
+format: setup
+	cargo fmt --all
+	node_modules/.bin/prettier --write --log-level warn .
+
+bench: build
+	cargo bench -p statewright-core
+	$(NODE) tests/load/bench.ts
+
+deploy: build
+	@$(NODE) scripts/deploy.ts

@@ -1,0 +1,68 @@
+// Builds the Worker into build/worker with worker-build, which is given the tools that setup.mjs installed so that
+// it downloads none. Does nothing when the sources are those of the last build.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { ROOT, WORKER_DIR } from "./paths.ts";
+
+const SOURCES = ["Cargo.toml", "Cargo.lock", "src", "scripts/build.ts"];
+
+/** Names, sizes and times of all that the Worker is made from. */
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  const visit = (path: string): void => {
+    const stat = statSync(join(ROOT, path));
+    if (stat.isDirectory()) {
+      for (const name of readdirSync(join(ROOT, path)).sort()) visit(`${path}/${name}`);
+    } else {
+      hash.update(`${path} ${stat.size} ${stat.mtimeMs}\n`);
+    }
+  };
+  for (const path of SOURCES) visit(path);
+  return hash.digest("hex");
+}
+
+/** Builds the Worker unless it is built already; throws when it cannot be built. */
+export function buildWorker(): void {
+  const stamp = join(WORKER_DIR, ".statewright");
+  const wanted = fingerprint();
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+
+  const tools = join(ROOT, "target", "tools", "bin");
+  const packages = join(ROOT, "node_modules", ".bin");
+  console.log("build: compiling the Worker");
+  const built = spawnSync(join(tools, "worker-build"), ["--release", "--out-dir", "../../build/worker"], {
+    cwd: join(ROOT, "src", "worker"),
+    // Quiet unless it fails: its own notes name paths that help nobody.
+    stdio: ["ignore", "inherit", "pipe"],
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      PATH: `${packages}:${process.env["PATH"] ?? ""}`,
+      WASM_BINDGEN_BIN: join(tools, "wasm-bindgen"),
+      WASM_OPT_BIN: join(packages, "wasm-opt"),
+      ESBUILD_BIN: join(packages, "esbuild"),
+    },
+  });
+  if (built.status !== 0) {
+    process.stderr.write(built.stderr ?? "");
+    throw new Error(
+      built.error ? `worker-build could not be run: ${built.error.message}` : "the build failed",
+    );
+  }
+  // Files may have changed meanwhile: the stamp is of what was seen before.
+  writeFileSync(stamp, wanted);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    buildWorker();
+  } catch (error) {
+    console.error(`build: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,10 @@
+// Where things are.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The root of the repository. */
+export const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+
+/** The built Worker. */
+export const WORKER_DIR = join(ROOT, "build", "worker");

@@ -1,0 +1,147 @@
+// Sets up everything that a machine with rustup, Node.js 20 or newer and make lacks: the wasm target, the npm
+// packages (Node.js 22 and the Workers runtime among them), worker-build and wasm-bindgen. It may be run at any
+// time: what is there already, in the right version, is left alone. `--python` adds the tools that only the tests
+// use, and does without them, saying so, where there is no Python.
+//
+// This is the one script that runs on the machine's own Node.js; the others run on the one installed here.
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const TOOLS = join(ROOT, "target", "tools");
+const VENV = join(ROOT, "target", "venv");
+const WORKER_BUILD = "0.8.7";
+const OLDEST_NODE = 20;
+
+/** @param {string} message @returns {never} */
+function stop(message) {
+  console.error(`setup: ${message}`);
+  process.exit(1);
+}
+
+/**
+ * What a command prints, or null when it cannot be run or fails.
+ * @param {string} command @param {string[]} args
+ */
+function read(command, args) {
+  const run = spawnSync(command, args, { encoding: "utf8", cwd: ROOT });
+  return run.status === 0 ? run.stdout.trim() : null;
+}
+
+/**
+ * Runs a step with its output shown.
+ * @param {string} command @param {string[]} args @param {Record<string, string>} [env]
+ */
+function run(command, args, env = {}) {
+  const done = spawnSync(command, args, { stdio: "inherit", cwd: ROOT, env: { ...process.env, ...env } });
+  return done.status === 0;
+}
+
+/** @param {string[]} files */
+function digest(...files) {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(readFileSync(join(ROOT, file)));
+  return hash.digest("hex");
+}
+
+/** @param {string} stamp @param {string} wanted */
+function stamped(stamp, wanted) {
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+}
+
+function node() {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (major < OLDEST_NODE) {
+    stop(
+      `this is Node.js ${process.versions.node}; Node.js ${OLDEST_NODE} or newer is needed (https://nodejs.org)`,
+    );
+  }
+}
+
+function rust() {
+  if (read("cargo", ["--version"]) === null) {
+    stop("cargo was not found; install Rust with rustup (https://rustup.rs)");
+  }
+  const target = "wasm32-unknown-unknown";
+  const folder = read("rustc", ["--print", "target-libdir", "--target", target]);
+  if (folder !== null && existsSync(folder)) return;
+  console.log(`setup: adding the Rust target ${target}`);
+  if (read("rustup", ["--version"]) === null) {
+    stop(`the Rust target ${target} is missing, and so is rustup, which adds it (https://rustup.rs)`);
+  }
+  if (!run("rustup", ["target", "add", target])) stop(`the Rust target ${target} could not be added`);
+}
+
+function packages() {
+  const stamp = join(ROOT, "node_modules", ".statewright");
+  // Another Node.js may want other prebuilt binaries of the same packages.
+  const wanted = `${digest("package.json", "package-lock.json")} ${process.platform} ${process.arch}`;
+  if (stamped(stamp, wanted)) return;
+  console.log("setup: installing the npm packages");
+  if (!run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])) {
+    stop("the npm packages could not be installed");
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/**
+ * Builds a command of a crate into target/tools, unless it is there.
+ * @param {string} crate @param {string} bin @param {string} version @param {string[]} flags
+ */
+function tool(crate, bin, version, flags) {
+  const there = read(join(TOOLS, "bin", bin), ["--version"]);
+  if (there !== null && there.split(/\s+/).includes(version)) return;
+  console.log(`setup: building ${crate} ${version} (once; this takes some minutes)`);
+  const scratch = join(TOOLS, "build");
+  const built = run("cargo", ["install", "--quiet", "--root", TOOLS, ...flags, `${crate}@${version}`], {
+    CARGO_TARGET_DIR: scratch,
+  });
+  if (!built) stop(`${crate} ${version} could not be built`);
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+function wasmTools() {
+  mkdirSync(TOOLS, { recursive: true });
+  tool("worker-build", "worker-build", WORKER_BUILD, ["--locked"]);
+  // The command and the library must be of one version.
+  const lock = readFileSync(join(ROOT, "Cargo.lock"), "utf8");
+  const version = /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(lock)?.[1];
+  if (version === undefined) stop("Cargo.lock names no wasm-bindgen");
+  tool("wasm-bindgen-cli", "wasm-bindgen", version, []);
+}
+
+function python() {
+  const list = join("tests", "http", "requirements.txt");
+  const stamp = join(VENV, ".statewright");
+  const wanted = digest(list);
+  if (stamped(stamp, wanted)) return;
+  /** @param {string} why */
+  const without = (why) => {
+    if (process.env["CI"] === "true") stop(why);
+    console.log(`setup: ${why}; the tests that use it will be skipped`);
+  };
+  const fit = read("python3", ["-c", "import sys, venv, ensurepip; print(sys.version_info >= (3, 10))"]);
+  if (fit !== "True") {
+    without("no Python 3.10 or newer with venv was found");
+    return;
+  }
+  console.log("setup: installing the Python packages of the tests");
+  rmSync(VENV, { recursive: true, force: true });
+  const pip = join(VENV, "bin", "pip");
+  const quiet = ["--quiet", "--disable-pip-version-check"];
+  if (!run("python3", ["-m", "venv", VENV]) || !run(pip, ["install", ...quiet, "-r", list])) {
+    without("the Python packages of the tests could not be installed");
+    return;
+  }
+  writeFileSync(stamp, wanted);
+}
+
+node();
+rust();
+packages();
+wasmTools();
+if (process.argv.includes("--python")) python();
