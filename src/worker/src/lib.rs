@@ -1,18 +1,32 @@
-//! Statewright Worker.
-use axum::{Json, Router, routing::get};
-use tower_service::Service as _;
-use worker::{Context, Env, event};
+//! Statewright on Cloudflare Workers: routes, authentication, logs and the cron trigger around the engine, with D1
+//! as its database.
+//!
+//! What the core and the engine own is every rule; what this crate owns is how they are told over HTTP. No lock and
+//! no promise is shared between the requests of an isolate: the runtime can hang on one.
 
-async fn health() -> Json<serde_json::Value> {
-    Json(serde_json::json!({"status":"ok","version":env!("CARGO_PKG_VERSION"),"service":"state-machine"}))
-}
+mod auth;
+mod cors;
+mod cron;
+mod d1;
+mod host;
+mod log;
+mod openapi;
+mod refusal;
+mod reply;
+mod request;
+mod routes;
+mod serve;
+mod service;
+mod settings;
+
+use worker::{Context, Env, ScheduleContext, ScheduledEvent, event};
 
 #[event(fetch)]
-async fn fetch(
-    request: worker::HttpRequest,
-    _env: Env,
-    _context: Context,
-) -> worker::Result<http::Response<axum::body::Body>> {
-    let mut router: Router = Router::new().route("/health", get(health));
-    Ok(router.call(request).await.unwrap_or_else(|never| match never {}))
+async fn fetch(request: web_sys::Request, env: Env, _context: Context) -> worker::Result<web_sys::Response> {
+    serve::serve(request, env).await
+}
+
+#[event(scheduled)]
+async fn scheduled(event: ScheduledEvent, env: Env, _context: ScheduleContext) {
+    cron::run(&event, &env).await;
 }

@@ -1,0 +1,44 @@
+//! Who may call: one shared key, sent as a bearer token.
+
+use crate::{refusal::Refusal, settings::Settings};
+
+/// Lets a request to `/api` pass or not (S2.15). `header` is its `Authorization` header.
+///
+/// # Errors
+/// `UNAUTHORIZED`, with what to do about it.
+pub(crate) fn check(settings: &Settings, header: Option<&str>) -> Result<(), Refusal> {
+    let Some(key) = settings.api_key.as_deref() else {
+        if settings.development {
+            return Ok(());
+        }
+        return Err(Refusal::Unauthorized(
+            "this deployment has no API_KEY, and ENVIRONMENT is not \"development\": every request is refused \
+             until its operator runs `wrangler secret put API_KEY`",
+        ));
+    };
+    let Some(header) = header else {
+        return Err(Refusal::Unauthorized(
+            "the header `Authorization: Bearer <API key>` is missing",
+        ));
+    };
+    let presented = header
+        .split_once(' ')
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    match presented {
+        Some((_, token)) if same(token.trim().as_bytes(), key.as_bytes()) => Ok(()),
+        Some(_) => Err(Refusal::Unauthorized("the API key is wrong")),
+        None => Err(Refusal::Unauthorized(
+            "the header `Authorization` must be `Bearer <API key>`",
+        )),
+    }
+}
+
+/// Whether two texts are the same, in a time that depends on the length of the first one alone.
+fn same(presented: &[u8], key: &[u8]) -> bool {
+    let mut difference = usize::from(presented.len() != key.len());
+    let mut expected = key.iter().cycle();
+    for byte in presented {
+        difference |= usize::from(byte ^ expected.next().unwrap_or(&0));
+    }
+    std::hint::black_box(difference) == 0
+}

@@ -1,0 +1,160 @@
+//! What of a request the routes read: its tenant, its path, its query and its body. Each is read when a route asks
+//! for it, so that a request that is refused earlier costs nothing.
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+use statewright_core::ids::TenantId;
+use statewright_engine::Error;
+use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::JsFuture;
+use worker::send::{SendFuture, SendWrapper};
+
+use crate::refusal::{MAX_BODY_BYTES, Refusal};
+
+/// The request as the runtime gave it.
+pub(crate) type Raw = SendWrapper<web_sys::Request>;
+
+/// The header that chooses the tenant (S2.17).
+pub(crate) const TENANT: &str = "x-tenant-id";
+
+/// A header's value as text. The runtime reads its bytes as UTF-8.
+pub(crate) fn header(request: &web_sys::Request, name: &str) -> Option<String> {
+    request.headers().get(name).ok().flatten()
+}
+
+fn raw(parts: &Parts) -> Result<&Raw, Refusal> {
+    // INVARIANT: `serve` puts it there.
+    parts
+        .extensions
+        .get::<Raw>()
+        .ok_or_else(|| Refusal::BodyBroken("there is no request".to_owned()))
+}
+
+/// The tenant that the header names.
+pub(crate) struct Tenant(pub(crate) TenantId);
+
+impl<S: Sync> OptionalFromRequestParts<S> for Tenant {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Refusal> {
+        let Some(value) = header(raw(parts)?, TENANT) else {
+            return Ok(None);
+        };
+        // Bytes that are no UTF-8 were replaced by this character: other bytes would be taken for the same tenant.
+        if value.contains(char::REPLACEMENT_CHARACTER) {
+            return Err(Error::invalid("X-Tenant-Id", "the header is no UTF-8", "a text in UTF-8").into());
+        }
+        Ok(Some(Self(statewright_engine::tenant_id("X-Tenant-Id", &value)?)))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Tenant {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let tenant = <Self as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await?;
+        tenant.ok_or_else(|| statewright_engine::missing_tenant().into())
+    }
+}
+
+/// The parts of the path that a route leaves open, percent-decoded once.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match <axum::extract::Path<T> as FromRequestParts<S>>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(values)) => Ok(Self(values)),
+            Err(rejection) => {
+                Err(Error::invalid("path", rejection.body_text(), "percent-encoded UTF-8").into())
+            }
+        }
+    }
+}
+
+/// The query of the URL.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(values)) => Ok(Self(values)),
+            Err(rejection) => {
+                Err(Error::invalid("query", rejection.body_text(), "the parameters of /openapi.json").into())
+            }
+        }
+    }
+}
+
+/// The body, declared as JSON or not declared at all, of at most [`MAX_BODY_BYTES`]. It is not read as JSON yet.
+pub(crate) struct Body(pub(crate) Vec<u8>);
+
+impl<S: Sync> FromRequestParts<S> for Body {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let request = raw(parts)?.clone();
+        if let Some(declared) = header(&request, "content-type").filter(|declared| !is_json(declared)) {
+            return Err(Refusal::NotJson(declared));
+        }
+        SendFuture::new(read(request)).await.map(Self)
+    }
+}
+
+/// `application/json` or a `+json` type, whatever its parameters.
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    essence.is_empty()
+        || essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+async fn read(request: Raw) -> Result<Vec<u8>, Refusal> {
+    let broken = |error| Refusal::BodyBroken(format!("{error:?}"));
+    let Some(stream) = request.body() else {
+        return Ok(Vec::new());
+    };
+    if let Some(length) = header(&request, "content-length") {
+        if length
+            .parse::<u64>()
+            .is_ok_and(|length| length > MAX_BODY_BYTES as u64)
+        {
+            return Err(Refusal::BodyTooLarge);
+        }
+        // HTTP itself ends a body at its declared length.
+        let buffer = JsFuture::from(request.array_buffer().map_err(broken)?)
+            .await
+            .map_err(broken)?;
+        return bounded(js_sys::Uint8Array::new(&buffer).to_vec());
+    }
+    let reader = stream
+        .get_reader()
+        .unchecked_into::<web_sys::ReadableStreamDefaultReader>();
+    let mut bytes = Vec::new();
+    loop {
+        let part = JsFuture::from(reader.read()).await.map_err(broken)?;
+        let part: web_sys::ReadableStreamReadResult = part.unchecked_into();
+        if part.get_done().unwrap_or(true) {
+            return Ok(bytes);
+        }
+        bytes.extend_from_slice(&js_sys::Uint8Array::new(&part.get_value()).to_vec());
+        bytes = bounded(bytes)?;
+    }
+}
+
+fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, Refusal> {
+    if bytes.len() > MAX_BODY_BYTES {
+        Err(Refusal::BodyTooLarge)
+    } else {
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,146 @@
+//! Entities: made, read, listed, deleted.
+
+use http::Uri;
+use serde::Deserialize;
+use statewright_engine::EntityQuery;
+use utoipa::IntoParams;
+
+use super::{Answer, page};
+use crate::{
+    openapi::schemas,
+    reply::Reply,
+    request::{Body, Path, Query, Tenant},
+    service::Service,
+};
+
+/// Which entities are wanted. Filters combine.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Those in this state; with `region` on a parallel machine.
+    state: Option<String>,
+    /// The region that `state` is of.
+    region: Option<String>,
+    /// Those written at this time or later (milliseconds since the epoch).
+    updated_since: Option<i64>,
+    /// Those whose id starts so.
+    prefix: Option<String>,
+    /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// Where the page before ended: the `cursor` of its `Link` header.
+    cursor: Option<String>,
+}
+
+/// The entities of a machine.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/entities",
+    tag = "entities",
+    params(schemas::TenantHeader, schemas::MachinePath, ListQuery),
+    responses(
+        (status = 200, description = "The entities.", body = [schemas::Entity], headers(("Link" = Option<String>, description = "The next page, where there is one: `<…>; rel=\"next\"`"))),
+        schemas::ReadErrors,
+    )
+)]
+#[worker::send]
+pub(crate) async fn list(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    Query(query): Query<ListQuery>,
+    uri: Uri,
+    engine: Service,
+) -> Answer {
+    let query = EntityQuery {
+        state: query.state,
+        region: query.region,
+        updated_since: query.updated_since,
+        prefix: query.prefix,
+        limit: query.limit,
+        cursor: query.cursor,
+    };
+    Ok(page(
+        &uri,
+        &engine.list_entities(&tenant, &machine_id, query).await?,
+    ))
+}
+
+/// Makes an entity in the machine's initial state. It must not exist yet.
+#[utoipa::path(
+    post,
+    path = "/api/machines/{machine_id}/entities",
+    tag = "entities",
+    params(schemas::TenantHeader, schemas::MachinePath),
+    request_body = schemas::NewEntity,
+    responses((status = 201, description = "The entity.", body = schemas::Entity), schemas::WriteErrors)
+)]
+#[worker::send]
+pub(crate) async fn create(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    Body(body): Body,
+    engine: Service,
+) -> Answer {
+    Ok(Reply::json(
+        201,
+        &engine.create_entity(&tenant, &machine_id, &body).await?,
+    ))
+}
+
+/// One entity.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/entities/{entity_id}",
+    tag = "entities",
+    params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
+    responses((status = 200, description = "The entity.", body = schemas::Entity), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn read(
+    Tenant(tenant): Tenant,
+    Path((machine_id, entity_id)): Path<(String, String)>,
+    engine: Service,
+) -> Answer {
+    Ok(Reply::json(
+        200,
+        &engine.get_entity(&tenant, &machine_id, &entity_id).await?,
+    ))
+}
+
+/// Deletes an entity, its history and its timers.
+#[utoipa::path(
+    delete,
+    path = "/api/machines/{machine_id}/entities/{entity_id}",
+    tag = "entities",
+    params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
+    responses((status = 204, description = "It is gone."), schemas::WriteErrors)
+)]
+#[worker::send]
+pub(crate) async fn delete(
+    Tenant(tenant): Tenant,
+    Path((machine_id, entity_id)): Path<(String, String)>,
+    engine: Service,
+) -> Answer {
+    engine.delete_entity(&tenant, &machine_id, &entity_id).await?;
+    Ok(Reply::empty(204))
+}
+
+/// Frees an entity's parked timers, so that the scanner tries them again.
+#[utoipa::path(
+    post,
+    path = "/api/machines/{machine_id}/entities/{entity_id}/release",
+    tag = "entities",
+    params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
+    responses((status = 200, description = "The entity.", body = schemas::AnyObject), schemas::WriteErrors)
+)]
+#[worker::send]
+pub(crate) async fn release(
+    Tenant(tenant): Tenant,
+    Path((machine_id, entity_id)): Path<(String, String)>,
+    engine: Service,
+) -> Answer {
+    Ok(Reply::json(
+        200,
+        &engine.release_timers(&tenant, &machine_id, &entity_id).await?,
+    ))
+}

@@ -1,0 +1,241 @@
+//! Machines and their revisions.
+
+use http::{HeaderValue, Uri, header};
+use serde::Deserialize;
+use statewright_engine::Paging;
+use utoipa::IntoParams;
+
+use super::{Answer, page};
+use crate::{
+    openapi::schemas,
+    refusal::Refusal,
+    reply::Reply,
+    request::{Body, Path, Query, Tenant},
+    service::Service,
+};
+
+/// Which part of a list is wanted (R18).
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// Where the page before ended: the `cursor` of its `Link` header.
+    cursor: Option<String>,
+}
+
+impl From<PageQuery> for Paging {
+    fn from(query: PageQuery) -> Self {
+        Self {
+            limit: query.limit,
+            cursor: query.cursor,
+        }
+    }
+}
+
+/// All machines of the tenant, in the order of their creation.
+#[utoipa::path(
+    get,
+    path = "/api/machines",
+    tag = "machines",
+    params(schemas::TenantHeader, PageQuery),
+    responses(
+        (status = 200, description = "The machines.", body = [schemas::Machine], headers(("Link" = Option<String>, description = "The next page, where there is one: `<…>; rel=\"next\"`"))),
+        schemas::ReadErrors,
+    )
+)]
+#[worker::send]
+pub(crate) async fn list(
+    Tenant(tenant): Tenant,
+    Query(query): Query<PageQuery>,
+    uri: Uri,
+    engine: Service,
+) -> Answer {
+    Ok(page(&uri, &engine.list_machines(&tenant, query.into()).await?))
+}
+
+/// Registers a machine. It must not exist yet.
+#[utoipa::path(
+    post,
+    path = "/api/machines",
+    tag = "machines",
+    params(schemas::TenantHeader),
+    request_body = schemas::Definition,
+    responses(
+        (status = 201, description = "The machine, with warnings about its definition if there are any.", body = schemas::Machine),
+        schemas::WriteErrors,
+    )
+)]
+#[worker::send]
+pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Service) -> Answer {
+    Ok(Reply::json(201, &engine.create_machine(&tenant, &body).await?))
+}
+
+/// Checks a definition as a registration would, and registers nothing.
+#[utoipa::path(
+    post,
+    path = "/api/machines/validate",
+    tag = "machines",
+    request_body = schemas::Definition,
+    responses(
+        (status = 200, description = "It is valid; warnings say what may not be meant.", body = schemas::AnyObject),
+        schemas::WriteErrors,
+    )
+)]
+#[worker::send]
+pub(crate) async fn validate(Path(machine_id): Path<String>, Body(body): Body, engine: Service) -> Answer {
+    if machine_id != "validate" {
+        let path = format!("/api/machines/{machine_id}");
+        let mut reply = Refusal::WrongMethod {
+            path,
+            method: "POST".to_owned(),
+        }
+        .reply();
+        reply.headers.insert(
+            header::ALLOW,
+            HeaderValue::from_static("GET,HEAD,PUT,DELETE,OPTIONS"),
+        );
+        return Ok(reply);
+    }
+    Ok(Reply::json(200, &engine.validate(&body)?))
+}
+
+/// One machine.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath),
+    responses((status = 200, description = "The machine at its newest revision.", body = schemas::Machine), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn read(Tenant(tenant): Tenant, Path(machine_id): Path<String>, engine: Service) -> Answer {
+    Ok(Reply::json(200, &engine.get_machine(&tenant, &machine_id).await?))
+}
+
+/// What a new revision does to entities that live.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ReplaceQuery {
+    /// `follow`, the default: live entities move to the new revision, if every state they are in is still there.
+    /// `pin`: they stay on theirs.
+    #[param(value_type = Option<schemas::InFlight>)]
+    in_flight: Option<String>,
+}
+
+/// Gives a machine a new revision.
+#[utoipa::path(
+    put,
+    path = "/api/machines/{machine_id}",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath, ReplaceQuery),
+    request_body = schemas::Definition,
+    responses(
+        (status = 200, description = "The machine at its new revision, with warnings if there are any.", body = schemas::Machine),
+        schemas::WriteErrors,
+    )
+)]
+#[worker::send]
+pub(crate) async fn replace(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    Query(query): Query<ReplaceQuery>,
+    Body(body): Body,
+    engine: Service,
+) -> Answer {
+    let machine = engine
+        .put_machine(&tenant, &machine_id, &body, query.in_flight.as_deref())
+        .await?;
+    Ok(Reply::json(200, &machine))
+}
+
+/// Deletes a machine without entities, and its revisions.
+#[utoipa::path(
+    delete,
+    path = "/api/machines/{machine_id}",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath),
+    responses((status = 204, description = "It is gone."), schemas::WriteErrors)
+)]
+#[worker::send]
+pub(crate) async fn delete(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    engine: Service,
+) -> Answer {
+    engine.delete_machine(&tenant, &machine_id).await?;
+    Ok(Reply::empty(204))
+}
+
+/// The revisions of a machine, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/revisions",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath, PageQuery),
+    responses((status = 200, description = "The revisions.", body = [schemas::AnyObject]), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn revisions(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    Query(query): Query<PageQuery>,
+    uri: Uri,
+    engine: Service,
+) -> Answer {
+    Ok(page(
+        &uri,
+        &engine.revisions(&tenant, &machine_id, query.into()).await?,
+    ))
+}
+
+/// How many entities are in each state of each region.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/counts",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath),
+    responses((status = 200, description = "The counts.", body = schemas::AnyObject), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn counts(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    engine: Service,
+) -> Answer {
+    Ok(Reply::json(200, &engine.counts(&tenant, &machine_id).await?))
+}
+
+/// Which picture of a machine is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DiagramQuery {
+    /// `mermaid`, the default, or `dot` for Graphviz.
+    #[param(value_type = Option<schemas::DiagramFormat>)]
+    format: Option<String>,
+    /// An entity whose current states are to be marked.
+    entity_id: Option<String>,
+}
+
+/// A machine as a diagram.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/diagram",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath, DiagramQuery),
+    responses((status = 200, description = "The text of the diagram.", body = String, content_type = "text/plain; charset=utf-8"), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn diagram(
+    Tenant(tenant): Tenant,
+    Path(machine_id): Path<String>,
+    Query(query): Query<DiagramQuery>,
+    engine: Service,
+) -> Answer {
+    let format = query.format.as_deref().unwrap_or("mermaid");
+    let text = engine
+        .diagram(&tenant, &machine_id, format, query.entity_id.as_deref())
+        .await?;
+    Ok(Reply::text(200, "text/plain; charset=utf-8", text))
+}
