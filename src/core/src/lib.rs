@@ -23,6 +23,7 @@ pub mod commit;
 pub mod contract;
 pub mod definition;
 pub mod entity;
+pub mod explain;
 pub mod fault;
 mod guard;
 pub mod identity;

@@ -148,7 +148,11 @@ impl Machine {
     /// # Errors
     /// The definition names a region or a state that it does not define, which reading it would have refused.
     pub fn compile(valid: &Valid) -> Result<Self, CompileError> {
-        Compiler::new(&valid.definition, valid.contract).compile()
+        Self::of(&valid.definition, valid.contract)
+    }
+
+    pub(crate) fn of(definition: &Definition, contract: Contract) -> Result<Self, CompileError> {
+        Compiler::new(definition, contract).compile()
     }
 
     /// Its name.
@@ -219,6 +223,13 @@ impl Machine {
 
     pub(crate) fn event(&self, event_type: &str) -> Option<&EventRow> {
         self.events.get(event_type)
+    }
+
+    /// Whether events can take a transition; one that only the clock takes is none of theirs.
+    pub(crate) fn takes_events(&self, transition: TransitionIx) -> bool {
+        let Transition { on, from, .. } = self.transition(transition);
+        self.event(on)
+            .is_some_and(|row| row.leaving(*from).contains(&transition))
     }
 
     /// The event types that its transitions name, sorted; `$timeout` is none of them.
@@ -377,7 +388,7 @@ impl<'a> Compiler<'a> {
         let (_, to) = self.place(region, &def.to)?;
         let rules = self.contract.rules();
         let guard = match &def.guard {
-            Some(guard) if def.on == TIMEOUT_EVENT => Guard::of_timeout(guard, rules),
+            Some(guard) if self.is_timer(def) => Guard::of_timeout(guard, rules),
             Some(guard) => Some(Guard::of_event(guard, rules)),
             None => None,
         };
@@ -394,6 +405,13 @@ impl<'a> Compiler<'a> {
             label: label.into(),
             guard,
         })
+    }
+
+    /// Whether only the clock takes a transition. In the seed's contract a client may send `$timeout` too, and takes
+    /// what has no delay; a delay is false for it (S2.74).
+    fn is_timer(&self, def: &TransitionDef) -> bool {
+        def.on == TIMEOUT_EVENT
+            && (self.contract.rules().strict || shape::delay(def.guard.as_ref(), self.contract).is_some())
     }
 
     fn join(&self, def: &JoinDef) -> Result<Join, CompileError> {
@@ -437,9 +455,8 @@ impl<'a> Compiler<'a> {
 
     fn events(&self, transitions: &[Transition]) -> FxHashMap<Arc<str>, EventRow> {
         let mut lists: FxHashMap<Arc<str>, Vec<(StateIx, TransitionIx)>> = FxHashMap::default();
-        for (index, transition) in transitions.iter().enumerate() {
-            // In the seed's contract a client may send `$timeout`, and an unguarded transition takes it.
-            if &*transition.on == TIMEOUT_EVENT && self.contract.rules().strict {
+        for (index, (def, transition)) in self.definition.transitions.iter().zip(transitions).enumerate() {
+            if self.is_timer(def) {
                 continue;
             }
             let list = lists.entry(Arc::clone(&transition.on)).or_default();

@@ -27,6 +27,11 @@ pub struct Event {
 }
 
 impl Event {
+    /// Whether only the engine may make an event of its type (R6).
+    pub fn is_reserved(&self, machine: &Machine) -> bool {
+        machine.rules().strict && self.event_type.starts_with('$')
+    }
+
     /// Its timestamp: the caller's, or now (S2.137).
     pub fn timestamp_at(&self, now: Millis) -> i64 {
         self.timestamp.unwrap_or(now.0)
@@ -82,7 +87,7 @@ pub fn apply(
 ) -> Outcome {
     let entity = tree.entity(target);
     let machine = Arc::clone(&entity.machine);
-    if machine.rules().strict && event.event_type.starts_with('$') {
+    if event.is_reserved(&machine) {
         let event_type = Arc::clone(&event.event_type);
         return Outcome::Refusal(Refusal::ReservedEventType { event_type });
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Guard, Leaf, Source};
+use super::{Fixed, Guard, Leaf, Source};
 use crate::definition::GuardOp;
 use crate::number::{Num, json_equal};
 
@@ -34,12 +34,69 @@ impl Guard {
     /// Whether the guard passes.
     pub(crate) fn passes(&self, lookup: Lookup<'_>) -> bool {
         match self {
-            Self::Fixed(passes) => *passes,
+            Self::Fixed(fixed) => fixed.passes(),
             Self::All(members) => members.iter().all(|member| member.passes(lookup)),
             Self::Any(members) => members.iter().any(|member| member.passes(lookup)),
             Self::Leaf(leaf) => leaf.holds(lookup),
         }
     }
+
+    /// Whether it passes whatever it looks at, where its form decides that.
+    pub(crate) fn constant(&self) -> Option<bool> {
+        match self {
+            Self::Fixed(fixed) => Some(fixed.passes()),
+            Self::All(members) => constant(members, true),
+            Self::Any(members) => constant(members, false),
+            Self::Leaf(leaf) => leaf.impossible().then_some(false),
+        }
+    }
+
+    /// Hands every clause that makes it fail to `found`, with its path below `path`; none where it passes.
+    pub(crate) fn failing<'a>(
+        &'a self,
+        lookup: Lookup<'_>,
+        path: &str,
+        found: &mut impl FnMut(String, Failing<'a>),
+    ) {
+        if self.passes(lookup) {
+            return;
+        }
+        let (key, members) = match self {
+            Self::Fixed(fixed) => return found(path.to_owned(), Failing::Form(*fixed)),
+            Self::Leaf(leaf) => return found(path.to_owned(), Failing::Comparison(leaf)),
+            Self::All(members) => ("all", members),
+            Self::Any(members) if members.is_empty() => {
+                return found(format!("{path}.any"), Failing::AnyOfNothing);
+            }
+            Self::Any(members) => ("any", members),
+        };
+        for (index, member) in members.iter().enumerate() {
+            member.failing(lookup, &format!("{path}.{key}[{index}]"), found);
+        }
+    }
+}
+
+/// What `all` (whose neutral member passes) or `any` of some members is, if their forms decide it.
+fn constant(members: &[Guard], neutral: bool) -> Option<bool> {
+    let mut open = false;
+    for member in members {
+        match member.constant() {
+            Some(passes) if passes != neutral => return Some(passes),
+            Some(_) => {}
+            None => open = true,
+        }
+    }
+    (!open).then_some(neutral)
+}
+
+/// A clause that makes a guard fail.
+pub(crate) enum Failing<'a> {
+    /// A comparison that does not hold.
+    Comparison(&'a Leaf),
+    /// A form that never passes.
+    Form(Fixed),
+    /// An `any` without members.
+    AnyOfNothing,
 }
 
 impl Leaf {
@@ -54,6 +111,21 @@ impl Leaf {
             },
             (Some(value), _) => self.compare_as_seed(value),
         }
+    }
+
+    /// Whether it holds for nothing at all: an order with what is no number, a part that is no text.
+    pub(crate) fn impossible(&self) -> bool {
+        match self.op {
+            GuardOp::Eq | GuardOp::Neq | GuardOp::Ne => false,
+            GuardOp::Contains => !self.value.is_string(),
+            _ if self.numeric_equality => self.number.is_none(),
+            _ => seed_float(&self.value).is_none(),
+        }
+    }
+
+    /// Whether what it compares is not the param that came but the float that it reads as (S2.67).
+    pub(crate) fn reads_as_float(&self, seen: &Value, source: Source) -> bool {
+        !self.numeric_equality && source == Source::Param && seed_param(seen).is_some()
     }
 
     fn compare(&self, seen: &Value) -> bool {

@@ -10,6 +10,7 @@ use crate::contract::Rules;
 use crate::definition::GuardOp;
 use crate::number::Num;
 
+pub(crate) use evaluate::Failing;
 pub use evaluate::Lookup;
 
 /// A compiled guard.
@@ -21,9 +22,40 @@ pub(crate) enum Guard {
     Any(Box<[Guard]>),
     /// A comparison.
     Leaf(Box<Leaf>),
-    /// A guard of `statemachine-e1e4.v1` whose form decides alone: what is malformed passes (S2.70 to S2.73), an
-    /// unknown operator or a delay on an ordinary event does not (S2.62, S2.74).
-    Fixed(bool),
+    /// A guard whose form decides alone.
+    Fixed(Fixed),
+}
+
+/// Why the form of a guard decides alone. But for the last, only guards of `statemachine-e1e4.v1` have such forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fixed {
+    /// What is malformed passes (S2.70 to S2.73).
+    Malformed,
+    /// An unknown operator does not (S2.62).
+    UnknownOperator,
+    /// Nor does a delay on an ordinary event (S2.74).
+    Delay,
+    /// What registration would have refused fails closed (M2).
+    Unchecked,
+}
+
+impl Fixed {
+    /// Whether it passes, always.
+    pub(crate) fn passes(self) -> bool {
+        self == Self::Malformed
+    }
+
+    /// Why, in words.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Malformed => "it is malformed, and a malformed guard passes in this contract",
+            Self::UnknownOperator => "its operator is unknown: it is never true",
+            Self::Delay => {
+                "it holds `timeout_seconds`, which only the scheduler looks at: it is never true here"
+            }
+            Self::Unchecked => "it is malformed: it is never true",
+        }
+    }
 }
 
 /// One comparison.
@@ -74,7 +106,7 @@ impl Guard {
     /// A guard that was checked at registration.
     fn strict(guard: &Value, rules: Rules) -> Self {
         let Some(object) = guard.as_object() else {
-            return Self::Fixed(false);
+            return Self::Fixed(Fixed::Unchecked);
         };
         if let Some(members) = object.get("all").and_then(Value::as_array) {
             return Self::All(members.iter().map(|member| Self::strict(member, rules)).collect());
@@ -83,20 +115,20 @@ impl Guard {
             return Self::Any(members.iter().map(|member| Self::strict(member, rules)).collect());
         }
         // What was checked has a field, an operator and a value; anything else fails closed.
-        Self::leaf(object, rules).unwrap_or(Self::Fixed(false))
+        Self::leaf(object, rules).unwrap_or(Self::Fixed(Fixed::Unchecked))
     }
 
     fn seed(guard: &Value, rules: Rules) -> Self {
         let Some(object) = guard.as_object() else {
-            return Self::Fixed(true);
+            return Self::Fixed(Fixed::Malformed);
         };
         if object.contains_key("timeout_seconds") {
-            return Self::Fixed(false);
+            return Self::Fixed(Fixed::Delay);
         }
         for (key, all) in [("all", true), ("any", false)] {
             let Some(members) = object.get(key) else { continue };
             let Some(members) = members.as_array() else {
-                return Self::Fixed(true);
+                return Self::Fixed(Fixed::Malformed);
             };
             let members = members.iter().map(|member| Self::seed(member, rules)).collect();
             return if all {
@@ -109,10 +141,10 @@ impl Guard {
             && object.get("op").is_some_and(Value::is_string)
             && object.contains_key("value");
         if !complete {
-            return Self::Fixed(true);
+            return Self::Fixed(Fixed::Malformed);
         }
         // Complete, and yet no leaf: the operator is unknown.
-        Self::leaf(object, rules).unwrap_or(Self::Fixed(false))
+        Self::leaf(object, rules).unwrap_or(Self::Fixed(Fixed::UnknownOperator))
     }
 
     fn leaf(object: &Map<String, Value>, rules: Rules) -> Option<Self> {

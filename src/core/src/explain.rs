@@ -1,0 +1,377 @@
+//! Why not: what an event would do to an entity, and for every transition what stands in its way.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::answer::StateView;
+use crate::code::Code;
+use crate::commit::Outcome;
+use crate::definition::{GuardOp, TIMEOUT_EVENT};
+use crate::entity::{Entity, EntityIx, Tree};
+use crate::guard::{Failing, Guard, Lookup, Source};
+use crate::ids::Millis;
+use crate::machine::{Machine, RegionIx, StateIx, Transition, TransitionIx};
+use crate::step::{self, Event};
+use crate::timeouts::{self, CATCH_UP_LIMIT, Fired};
+
+/// What an event would do to an entity, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// The entity.
+    pub entity_id: String,
+    /// Its machine.
+    pub machine_id: String,
+    /// The event type.
+    pub event_type: Arc<str>,
+    /// The entity's state.
+    pub current_state: StateView,
+    /// What would come of the event.
+    pub would: Would,
+    /// The label of the transition that it would take; of a broadcast the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transition: Option<Arc<str>>,
+    /// Why it would be refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalView>,
+    /// Every transition on the event, in definition order, from whatever state.
+    pub candidates: Vec<Candidate>,
+    /// The joins whose target region is not in their target state, as the entity is now.
+    pub joins: Vec<WaitingJoin>,
+    /// When a timeout next moves the entity, if nothing else does before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_timeout: Option<NextTimeout>,
+}
+
+/// What would come of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Would {
+    /// It would move the entity.
+    Transition,
+    /// No transition takes it.
+    NoTransition,
+    /// It would be refused.
+    Refused,
+}
+
+/// Why an event would be refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RefusalView {
+    /// The code of the error.
+    pub code: Code,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A transition on an event.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Its place in the definition's `transitions`.
+    pub index: usize,
+    /// The region that it moves, on a parallel machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<Arc<str>>,
+    /// The state that it leaves.
+    pub from: Arc<str>,
+    /// The state that it enters.
+    pub to: Arc<str>,
+    /// Its label.
+    pub label: Arc<str>,
+    /// Whether its region is in `from`.
+    pub state_matches: bool,
+    /// Whether its guard passes.
+    pub passes: bool,
+    /// Whether the event takes it. One whose state matches and whose guard passes yields to an earlier one (S2.27).
+    pub taken: bool,
+    /// The clauses that make its guard fail.
+    pub clauses: Vec<Clause>,
+}
+
+/// A clause that makes a guard fail: a comparison, or a form that never passes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Clause {
+    /// Where it stands, such as `guard.all[0]`.
+    pub path: String,
+    /// The field that it looks up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Its comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<GuardOp>,
+    /// What it compares the field with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    /// The value that it found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Value>,
+    /// Where it found the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// Why it fails, where the values alone do not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+/// A join whose target region is not in its target state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitingJoin {
+    /// Its place in the definition's `joins`.
+    pub index: usize,
+    /// The region that it moves.
+    pub target_region: Arc<str>,
+    /// The state that it enters.
+    pub target_state: Arc<str>,
+    /// The regions that are not in the state it waits for. None is missing where it fired before, and its target
+    /// region moved on (M3).
+    pub missing: Vec<MissingState>,
+}
+
+/// A region that is not in the state a join waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingState {
+    /// The region.
+    pub region: Arc<str>,
+    /// The state that is waited for.
+    pub state: Arc<str>,
+    /// The state that it is in.
+    pub current: Arc<str>,
+}
+
+/// A timeout to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NextTimeout {
+    /// When it is due.
+    pub at: Millis,
+    /// The region that it moves.
+    pub region: Arc<str>,
+    /// The state that it leaves.
+    pub from: Arc<str>,
+    /// The state that it enters.
+    pub to: Arc<str>,
+}
+
+/// An event that an entity can take in its current state, by one transition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PossibleEvent {
+    /// The event type.
+    pub event_type: Arc<str>,
+    /// The region that the transition moves, on a parallel machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<Arc<str>>,
+    /// The state that it leaves.
+    pub from: Arc<str>,
+    /// The state that it enters.
+    pub to: Arc<str>,
+    /// Its place in the definition's `transitions`.
+    pub index: usize,
+    /// Whether params or context decide if it is taken.
+    pub guarded: bool,
+    /// Its label.
+    pub label: Arc<str>,
+}
+
+/// Explains what an event would do, changing nothing.
+///
+/// Due timeouts were applied to the tree before, where its machine's timers are exact. Whether the event is a replay
+/// is not looked at: it is explained as if it came for the first time.
+pub fn explain(tree: &Tree, target: EntityIx, event: &Event, now: Millis) -> Explanation {
+    let entity = tree.entity(target);
+    let machine = entity.machine();
+    let mut copy = tree.clone();
+    let (would, taken, refusal) = match step::apply(&mut copy, target, event, None, now) {
+        Outcome::Commit(commit) => (Would::Transition, commit.transitions, None),
+        // Without a remembered row nothing is a duplicate.
+        Outcome::Duplicate | Outcome::NoTransition => (Would::NoTransition, [].into_iter().collect(), None),
+        Outcome::Refusal(refusal) => {
+            let view = RefusalView {
+                code: refusal.code(),
+                message: refusal.to_string(),
+            };
+            (Would::Refused, [].into_iter().collect(), Some(view))
+        }
+    };
+    let lookup = Lookup {
+        params: Some(&event.params),
+        context: entity.context(),
+    };
+    let candidates = (0_usize..)
+        .zip(machine.transitions())
+        .filter(|(index, transition)| {
+            transition.on == event.event_type && machine.takes_events(TransitionIx::of(*index))
+        })
+        .map(|(index, transition)| Candidate {
+            index,
+            region: region_of(machine, transition.region),
+            from: name(machine, transition.from),
+            to: name(machine, transition.to),
+            label: Arc::clone(&transition.label),
+            state_matches: entity.entry(transition.region).state == transition.from,
+            passes: passes(transition, lookup),
+            taken: taken.contains(&TransitionIx::of(index)),
+            clauses: clauses(transition.guard.as_ref(), lookup),
+        });
+    Explanation {
+        entity_id: entity.id().as_str().to_owned(),
+        machine_id: machine.id().as_str().to_owned(),
+        event_type: Arc::clone(&event.event_type),
+        current_state: StateView::of(machine, &entity.configuration()),
+        would,
+        transition: taken
+            .first()
+            .map(|taken| Arc::clone(&machine.transition(*taken).label)),
+        refusal,
+        candidates: candidates.collect(),
+        joins: waiting_joins(entity),
+        next_timeout: next_timeout(tree, target, now),
+    }
+}
+
+/// The events that an entity can take by the states it is in, in definition order.
+///
+/// What an earlier unguarded transition always takes first is left out, and so is what no event can pass.
+pub fn events(tree: &Tree, target: EntityIx) -> Vec<PossibleEvent> {
+    let entity = tree.entity(target);
+    let machine = entity.machine();
+    let mut possible = Vec::new();
+    // The events that nothing behind can take any more: anywhere, or in that region where the event is a broadcast.
+    let mut closed: Vec<(&str, Option<RegionIx>)> = Vec::new();
+    for (index, transition) in machine.transitions().iter().enumerate() {
+        let Some(row) = machine.event(&transition.on) else {
+            continue;
+        };
+        if !machine.takes_events(TransitionIx::of(index)) {
+            continue;
+        }
+        let scope = row.broadcast.then_some(transition.region);
+        let constant = transition.guard.as_ref().map_or(Some(true), Guard::constant);
+        if entity.entry(transition.region).state != transition.from
+            || &*transition.on == TIMEOUT_EVENT
+            || constant == Some(false)
+            || closed.contains(&(&*transition.on, scope))
+        {
+            continue;
+        }
+        if constant == Some(true) {
+            closed.push((&transition.on, scope));
+        }
+        possible.push(PossibleEvent {
+            event_type: Arc::clone(&transition.on),
+            region: region_of(machine, transition.region),
+            from: name(machine, transition.from),
+            to: name(machine, transition.to),
+            index,
+            guarded: constant.is_none(),
+            label: Arc::clone(&transition.label),
+        });
+    }
+    possible
+}
+
+fn name(machine: &Machine, state: StateIx) -> Arc<str> {
+    Arc::clone(&machine.state(state).name)
+}
+
+fn region_of(machine: &Machine, region: RegionIx) -> Option<Arc<str>> {
+    machine
+        .is_parallel()
+        .then(|| Arc::clone(&machine.region(region).id))
+}
+
+fn passes(transition: &Transition, lookup: Lookup<'_>) -> bool {
+    transition.guard.as_ref().is_none_or(|guard| guard.passes(lookup))
+}
+
+fn clauses(guard: Option<&Guard>, lookup: Lookup<'_>) -> Vec<Clause> {
+    let mut clauses = Vec::new();
+    if let Some(guard) = guard {
+        guard.failing(lookup, "guard", &mut |path, failing| {
+            clauses.push(clause(path, &failing, lookup));
+        });
+    }
+    clauses
+}
+
+fn clause(path: String, failing: &Failing<'_>, lookup: Lookup<'_>) -> Clause {
+    let of_form = |reason| Clause {
+        path: path.clone(),
+        field: None,
+        op: None,
+        expected: None,
+        seen: None,
+        source: None,
+        reason: Some(reason),
+    };
+    let leaf = match failing {
+        Failing::Comparison(leaf) => leaf,
+        Failing::Form(fixed) => return of_form(fixed.reason()),
+        Failing::AnyOfNothing => return of_form("`any` of nothing is never true"),
+    };
+    let (seen, source) = lookup.find(&leaf.field);
+    let reason = if seen.is_some_and(|seen| leaf.reads_as_float(seen, source)) {
+        Some("in this contract a param that reads as a number is compared as a float, and never as text")
+    } else if leaf.impossible() {
+        Some("nothing compares so with the expected value: it is never true")
+    } else {
+        None
+    };
+    Clause {
+        path,
+        field: Some(leaf.field.to_string()),
+        op: Some(leaf.op),
+        expected: Some(leaf.value.clone()),
+        seen: seen.cloned(),
+        source: Some(source),
+        reason,
+    }
+}
+
+fn waiting_joins(entity: &Entity) -> Vec<WaitingJoin> {
+    let machine = entity.machine();
+    let waiting = (0_usize..)
+        .zip(machine.joins())
+        .filter(|(_, join)| entity.entry(join.region).state != join.target);
+    waiting
+        .map(|(index, join)| {
+            let missing = join.when.iter().filter_map(|(region, state)| {
+                let current = entity.entry(*region).state;
+                (current != *state).then(|| MissingState {
+                    region: Arc::clone(&machine.region(*region).id),
+                    state: name(machine, *state),
+                    current: name(machine, current),
+                })
+            });
+            WaitingJoin {
+                index,
+                target_region: Arc::clone(&machine.region(join.region).id),
+                target_state: name(machine, join.target),
+                missing: missing.collect(),
+            }
+        })
+        .collect()
+}
+
+/// Turns the clock of a copy forward until a timeout moves the entity.
+fn next_timeout(tree: &Tree, target: EntityIx, now: Millis) -> Option<NextTimeout> {
+    let mut copy = tree.clone();
+    // Each refusal moves a timer on or off; the bound is for entities of other machines in the tree.
+    for _ in 0..CATCH_UP_LIMIT {
+        let timer = timeouts::earliest(&copy)?;
+        let Fired::Commit(commit) = timeouts::fire(&mut copy, timer, timer.due.max(now)) else {
+            continue;
+        };
+        if commit.target != target {
+            continue;
+        }
+        let row = commit.rows.first()?;
+        let machine = tree.entity(target).machine();
+        return Some(NextTimeout {
+            at: timer.due,
+            region: Arc::clone(&machine.region(row.region).id),
+            from: name(machine, row.from),
+            to: name(machine, row.to),
+        });
+    }
+    None
+}
