@@ -58,7 +58,7 @@ pub struct Answer {
     pub dry_run: bool,
     /// Why the event did or did not move the entity, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub explain: Option<serde_json::Value>,
+    pub explain: Option<Box<crate::explain::Explanation>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -1,0 +1,120 @@
+//! Compiled definitions, kept between requests by the hash of their content, which never changes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use statewright_core::definition::{Definition, Valid};
+use statewright_core::machine::Machine;
+
+use crate::error::Error;
+
+/// When the definitions kept have more bytes than this, they are dropped and compiled again as needed.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// A definition as it runs.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) valid: Valid,
+    pub(crate) hash: Arc<str>,
+}
+
+/// Compiled definitions by content hash. Cheap to clone; clones share.
+///
+/// Keyed by content alone: a definition under another revision, machine or tenant is another text or the same rules.
+#[derive(Debug, Clone, Default)]
+pub struct DefinitionCache(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_hash: BTreeMap<Arc<str>, Arc<Compiled>>,
+    /// Which hashes a machine of a tenant was seen with, so that a read need not send those again.
+    by_machine: BTreeMap<(String, String), Vec<Arc<str>>>,
+    bytes: usize,
+}
+
+impl DefinitionCache {
+    pub(crate) fn get(&self, hash: &str) -> Option<Arc<Compiled>> {
+        self.lock().by_hash.get(hash).cloned()
+    }
+
+    /// The hashes that reads for a machine need not send again.
+    pub(crate) fn known(&self, tenant: &str, machine_id: &str) -> Vec<Arc<str>> {
+        let kept = self.lock();
+        kept.by_machine
+            .get(&(tenant.to_owned(), machine_id.to_owned()))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Compiles a stored definition and keeps it.
+    pub(crate) fn compile(
+        &self,
+        tenant: &str,
+        machine_id: &str,
+        hash: &str,
+        text: &str,
+    ) -> Result<Arc<Compiled>, Error> {
+        let compiled = match self.get(hash) {
+            Some(compiled) => compiled,
+            None => Arc::new(compile(machine_id, hash, text)?),
+        };
+        let mut kept = self.lock();
+        if kept.bytes.saturating_add(text.len()) > MOST_BYTES {
+            *kept = Kept::default();
+        }
+        if kept
+            .by_hash
+            .insert(Arc::clone(&compiled.hash), Arc::clone(&compiled))
+            .is_none()
+        {
+            kept.bytes = kept.bytes.saturating_add(text.len());
+        }
+        let known = kept
+            .by_machine
+            .entry((tenant.to_owned(), machine_id.to_owned()))
+            .or_default();
+        if !known.contains(&compiled.hash) {
+            known.push(Arc::clone(&compiled.hash));
+        }
+        Ok(compiled)
+    }
+
+    /// The lock is held for a look-up only, never across an await.
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn compile(machine_id: &str, hash: &str, text: &str) -> Result<Compiled, Error> {
+    let corrupt = |problem: String| Error::Corrupt {
+        what: format!("the definition of machine `{machine_id}`"),
+        problem,
+    };
+    let document: Value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+    let valid = Definition::read(&document).map_err(|faults| {
+        let first = faults
+            .first()
+            .map(|fault| format!("{}: {}", fault.path, fault.problem));
+        corrupt(first.unwrap_or_default())
+    })?;
+    let machine = Machine::compile(&valid).map_err(|error| corrupt(error.to_string()))?;
+    Ok(Compiled {
+        machine: Arc::new(machine),
+        valid,
+        hash: hash.into(),
+    })
+}
+
+/// The content hash of a definition's text.
+pub(crate) fn content_hash(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut hash = "sha256:".to_owned();
+    for byte in Sha256::digest(text) {
+        // Writing to a string cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    hash
+}

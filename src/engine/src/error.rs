@@ -1,0 +1,234 @@
+//! What an operation may answer instead of its result, and how that is told.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use statewright_core::code::Code;
+use statewright_core::commit::Refusal;
+use statewright_core::fault::Fault;
+
+/// An error of an operation. [`Error::code`] gives its code, and with it the HTTP status and whether to retry.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A part of the request is wrong.
+    #[error("{path}: {problem}; expected {expected}")]
+    Invalid {
+        /// The JSON path, the parameter or the header.
+        path: String,
+        /// What is wrong.
+        problem: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The definition has faults (S2.39).
+    #[error("{}", summary(.0))]
+    InvalidDefinition(Vec<Fault>),
+    /// The request is larger than a bound.
+    #[error("{what} has {bytes} bytes; at most {most} are allowed")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
+    /// A machine of that id is unknown.
+    #[error("there is no machine `{0}`")]
+    NoMachine(String),
+    /// A revision of a machine is unknown.
+    #[error("machine `{machine}` has no revision {revision}")]
+    NoRevision {
+        /// The machine.
+        machine: String,
+        /// The revision.
+        revision: u64,
+    },
+    /// An entity of that id is unknown.
+    #[error("machine `{machine}` has no entity `{entity}`")]
+    NoEntity {
+        /// The machine.
+        machine: String,
+        /// The entity.
+        entity: String,
+    },
+    /// A machine of that id exists (S2.50).
+    #[error("machine `{0}` exists; replace it with PUT")]
+    MachineExists(String),
+    /// An entity of that id exists (S2.236).
+    #[error("machine `{machine}` has an entity `{entity}` already")]
+    EntityExists {
+        /// The machine.
+        machine: String,
+        /// The entity.
+        entity: String,
+    },
+    /// A machine with entities cannot be deleted (S2.53).
+    #[error("machine `{0}` has entities; delete them first")]
+    HasEntities(String),
+    /// Live entities are where a new revision has no place for them (design 6).
+    #[error(
+        "live entities of machine `{machine}` are in states that the new revision does not have; \
+         move them first, keep the states, or leave them on their revision with in_flight=pin"
+    )]
+    LiveStates {
+        /// The machine.
+        machine: String,
+        /// Where they are.
+        live: Vec<LiveState>,
+    },
+    /// The core refuses the event.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// More timeouts are due than one request applies (M5).
+    #[error(
+        "more than {most} timeouts of the entity were due; the first {most} were applied, send the event again"
+    )]
+    TimeoutsPending {
+        /// The bound.
+        most: usize,
+    },
+    /// Stored rows cannot be read (M8).
+    #[error("the stored rows of {what} cannot be read: {problem}")]
+    Corrupt {
+        /// Whose.
+        what: String,
+        /// Why.
+        problem: String,
+    },
+    /// The database has another schema version.
+    #[error("the database has schema version {found}, this program needs {needed}; {}", upgrade(*found, *needed))]
+    SchemaMismatch {
+        /// The version found; 0 for none.
+        found: i64,
+        /// The version needed.
+        needed: i64,
+    },
+    /// Other writers won until the time for this request was over (M13).
+    #[error(
+        "other writers kept changing what this request was decided on, for {seconds} seconds; send it again"
+    )]
+    Contention {
+        /// How long it was tried.
+        seconds: u64,
+    },
+    /// The entity was deleted while the event was being applied.
+    #[error(
+        "entity `{entity}` was deleted while the event was being applied; send the event again to start a new one"
+    )]
+    DeletedMeanwhile {
+        /// The entity.
+        entity: String,
+    },
+    /// The database failed, and whether it had committed could not be found out in time.
+    #[error("the database failed: {0}")]
+    Database(String),
+}
+
+/// Live entities in a state that a new revision lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LiveState {
+    /// The region.
+    pub region: String,
+    /// The state; null for a region that the new revision adds, in which they have no entry.
+    pub state: Option<String>,
+    /// How many entities, counted up to 1,000.
+    pub entities: u64,
+}
+
+fn summary(faults: &[Fault]) -> String {
+    let Some(first) = faults.first() else {
+        return "the definition is invalid".to_owned();
+    };
+    let more = match faults.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => " (and 1 more fault)".to_owned(),
+        more => format!(" (and {more} more faults)"),
+    };
+    format!(
+        "{}: {}; expected {}{more}",
+        first.path, first.problem, first.expected
+    )
+}
+
+fn upgrade(found: i64, needed: i64) -> &'static str {
+    if found < needed {
+        "apply the migrations"
+    } else {
+        "deploy the newer program"
+    }
+}
+
+impl Error {
+    /// A part of the request is wrong.
+    pub fn invalid(path: impl Into<String>, problem: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Invalid {
+            path: path.into(),
+            problem: problem.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Invalid { .. } | Self::InvalidDefinition(_) => Code::BadRequest,
+            Self::TooLarge { .. } => Code::PayloadTooLarge,
+            Self::NoMachine(_) | Self::NoRevision { .. } | Self::NoEntity { .. } => Code::NotFound,
+            Self::MachineExists(_)
+            | Self::EntityExists { .. }
+            | Self::HasEntities(_)
+            | Self::Contention { .. }
+            | Self::DeletedMeanwhile { .. } => Code::Conflict,
+            Self::LiveStates { .. } => Code::LiveStates,
+            Self::Refused(refusal) => refusal.code(),
+            Self::TimeoutsPending { .. } => Code::TimeoutsPending,
+            Self::Corrupt { .. } => Code::CorruptInstance,
+            Self::SchemaMismatch { .. } => Code::SchemaMismatch,
+            Self::Database(_) => Code::InternalError,
+        }
+    }
+
+    /// The HTTP status of its code.
+    pub fn status(&self) -> u16 {
+        self.code().status()
+    }
+
+    /// The body of the answer: `{"error":{"code","message","retry",…}}` (S2.262).
+    pub fn body(&self) -> Value {
+        let mut error = body_of(self.code(), &self.to_string());
+        let mut add = |key: &str, value: Value| error.insert(key.to_owned(), value);
+        match self {
+            Self::Invalid { path, .. } => {
+                add("path", json!(path));
+            }
+            Self::InvalidDefinition(faults) => {
+                if let Some(first) = faults.first() {
+                    add("path", json!(first.path));
+                }
+                add("faults", json!(faults));
+            }
+            Self::LiveStates { live, .. } => {
+                add("live", json!(live));
+            }
+            Self::Refused(Refusal::VersionConflict { expected, actual }) => {
+                add("expected", json!(expected));
+                add("actual", json!(actual));
+            }
+            _ => {}
+        }
+        json!({ "error": error })
+    }
+}
+
+fn body_of(code: Code, message: &str) -> Map<String, Value> {
+    let mut error = Map::new();
+    error.insert("code".to_owned(), json!(code));
+    error.insert("message".to_owned(), json!(message));
+    error.insert("retry".to_owned(), json!(code.retry()));
+    error
+}
+
+/// The body of an error that a host answers by itself, such as an unknown route.
+pub fn error_body(code: Code, message: &str) -> Value {
+    json!({ "error": body_of(code, message) })
+}

@@ -1,0 +1,378 @@
+//! Request bodies: read from bytes, with a path for whatever is wrong.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use statewright_core::definition::FLAT_REGION;
+use statewright_core::entity::Params;
+use statewright_core::ids::{
+    EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId, NameError, TenantId, check_name,
+};
+use statewright_core::step::Event;
+
+use crate::error::Error;
+
+/// Most bytes of an entity's context as JSON.
+pub const MAX_CONTEXT_BYTES: usize = 256 * 1024;
+/// Most bytes of an event's params as JSON.
+pub const MAX_PARAMS_BYTES: usize = 64 * 1024;
+/// Most bytes of a request's body.
+pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// Most events of a batch (S2.244).
+pub const MAX_BATCH_EVENTS: usize = 1000;
+
+/// Reads a body as one JSON object.
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, Error> {
+    match document(body)? {
+        Value::Object(object) => Ok(object),
+        other => Err(Error::invalid(
+            "$",
+            format!("the body is {}", kind_of(&other)),
+            "a JSON object",
+        )),
+    }
+}
+
+/// Reads a body as JSON.
+pub(crate) fn document(body: &[u8]) -> Result<Value, Error> {
+    if body.len() > MAX_BODY_BYTES {
+        return Err(Error::TooLarge {
+            what: "the body",
+            bytes: body.len(),
+            most: MAX_BODY_BYTES,
+        });
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let place = if error.line() == 0 {
+            String::new()
+        } else {
+            format!(" at line {}, column {}", error.line(), error.column())
+        };
+        let text = error.to_string();
+        let problem = text.split(" at line ").next().unwrap_or("it cannot be read");
+        Error::invalid(
+            "$",
+            format!("the body is no JSON: {problem}{place}"),
+            "a JSON text in UTF-8",
+        )
+    })
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn name_error(path: &str, what: &str, error: &NameError, most: usize) -> Error {
+    Error::invalid(
+        path,
+        format!("it is no {what}: {error}"),
+        format!("1 to {most} bytes without control characters"),
+    )
+}
+
+/// A machine id from a path.
+pub(crate) fn machine_id(text: &str) -> Result<MachineId, Error> {
+    MachineId::new(text).map_err(|error| name_error("machine_id", "machine id", &error, MAX_NAME_BYTES))
+}
+
+/// An entity id from a path or a body.
+pub(crate) fn entity_id(path: &str, text: &str) -> Result<EntityId, Error> {
+    EntityId::new(text).map_err(|error| {
+        name_error(
+            path,
+            "entity id",
+            &error,
+            statewright_core::ids::MAX_ENTITY_ID_BYTES,
+        )
+    })
+}
+
+/// A tenant from a header or a param (S2.17).
+///
+/// # Errors
+/// The text is no tenant id.
+pub fn tenant_id(path: &str, text: &str) -> Result<TenantId, Error> {
+    TenantId::new(text).map_err(|error| name_error(path, "tenant id", &error, MAX_NAME_BYTES))
+}
+
+/// The tenant that a caller did not name (S2.17).
+pub fn missing_tenant() -> Error {
+    Error::invalid("X-Tenant-Id", "the header is missing", "the tenant to work in")
+}
+
+/// A reader of a body's fields.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) object: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn key(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+
+    fn given(&self, key: &str) -> Option<&'a Value> {
+        self.object.get(key).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Result<&'a str, Error> {
+        match self.given(key) {
+            Some(Value::String(text)) => Ok(text),
+            Some(other) => Err(self.wrong(key, other, "a string")),
+            None => Err(Error::invalid(self.key(key), "it is missing", "a string")),
+        }
+    }
+
+    fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
+        match self.given(key) {
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(self.wrong(key, other, "true or false")),
+            None => Ok(default),
+        }
+    }
+
+    pub(crate) fn map(&self, key: &str) -> Result<Option<&'a Map<String, Value>>, Error> {
+        match self.given(key) {
+            Some(Value::Object(map)) => Ok(Some(map)),
+            Some(other) => Err(self.wrong(key, other, "an object")),
+            None => Ok(None),
+        }
+    }
+
+    fn wrong(&self, key: &str, value: &Value, expected: &str) -> Error {
+        Error::invalid(self.key(key), format!("it is {}", kind_of(value)), expected)
+    }
+
+    fn timestamp(&self) -> Result<Option<i64>, Error> {
+        let Some(value) = self.given("timestamp") else {
+            return Ok(None);
+        };
+        let timestamp = value
+            .as_i64()
+            .filter(|timestamp| (-MAX_TIMESTAMP..=MAX_TIMESTAMP).contains(timestamp));
+        match timestamp {
+            Some(timestamp) => Ok(Some(timestamp)),
+            None => Err(Error::invalid(
+                self.key("timestamp"),
+                "it is no timestamp",
+                "an integer within ±2^53: milliseconds since the epoch",
+            )),
+        }
+    }
+
+    fn expected_version(&self) -> Result<Option<u64>, Error> {
+        let Some(value) = self.given("expected_version") else {
+            return Ok(None);
+        };
+        match value.as_u64() {
+            Some(version) => Ok(Some(version)),
+            None => Err(Error::invalid(
+                self.key("expected_version"),
+                "it is no version",
+                "the version that the entity is at, or 0 where it must not exist",
+            )),
+        }
+    }
+
+    fn event_type(&self) -> Result<Arc<str>, Error> {
+        let text = self.text("event_type")?;
+        check_name(text, MAX_NAME_BYTES)
+            .map_err(|error| name_error(&self.key("event_type"), "event type", &error, MAX_NAME_BYTES))?;
+        Ok(text.into())
+    }
+
+    /// The params, and how many bytes they have as JSON.
+    fn params(&self) -> Result<(Arc<Params>, usize), Error> {
+        let params = self.map("params")?.cloned().unwrap_or_default();
+        let bytes = json_bytes(&params);
+        if bytes > MAX_PARAMS_BYTES {
+            return Err(Error::TooLarge {
+                what: "params",
+                bytes,
+                most: MAX_PARAMS_BYTES,
+            });
+        }
+        Ok((Arc::new(params), bytes))
+    }
+
+    /// What `/transition`, evaluate and explain have in common.
+    fn event(&self, params: Arc<Params>) -> Result<Event, Error> {
+        Ok(Event {
+            event_type: self.event_type()?,
+            params,
+            timestamp: self.timestamp()?,
+            expected_version: self.expected_version()?,
+        })
+    }
+}
+
+/// How many bytes a map has as JSON.
+pub(crate) fn json_bytes(map: &Params) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, map) {
+        Ok(()) => count.0,
+        // A map of JSON values always has a JSON form; were it not so, no bound would admit it.
+        Err(_) => usize::MAX,
+    }
+}
+
+/// An event for an entity, as `evaluate`, its batch, `/transition` and `explain` take it.
+#[derive(Debug, Clone)]
+pub(crate) struct EventRequest {
+    pub(crate) entity_id: EntityId,
+    pub(crate) event: Event,
+    pub(crate) params_bytes: usize,
+    /// The caller named the root as the target (S2.214).
+    pub(crate) targeted: bool,
+    pub(crate) explain: bool,
+    pub(crate) dry_run: bool,
+    /// Whether a missing entity is made (S2.243, S2.246).
+    pub(crate) create: bool,
+}
+
+impl EventRequest {
+    /// The body of `evaluate` (S2.249).
+    pub(crate) fn evaluate(fields: Fields<'_>) -> Result<Self, Error> {
+        let key = fields.text("entity_key")?;
+        let (params, params_bytes) = fields.params()?;
+        let path = format!("{}[{}]", fields.key("params"), Value::from(key));
+        let id = match params.get(key) {
+            Some(Value::String(id)) => entity_id(&path, id)?,
+            Some(other) => {
+                return Err(Error::invalid(
+                    path,
+                    format!("it is {}", kind_of(other)),
+                    "the entity's id as a string",
+                ));
+            }
+            None => {
+                return Err(Error::invalid(
+                    path,
+                    "it is missing, and `entity_key` names it",
+                    "the entity's id",
+                ));
+            }
+        };
+        // What is sent is decided with the effects; the shape is checked all the same.
+        fields.flag("dispatch", true)?;
+        Ok(Self {
+            entity_id: id,
+            event: fields.event(params)?,
+            params_bytes,
+            targeted: target(fields)?,
+            explain: fields.flag("explain", false)?,
+            dry_run: fields.flag("dry_run", false)?,
+            create: true,
+        })
+    }
+
+    /// The body of `/transition` and of `explain` (S2.246).
+    pub(crate) fn transition(entity_id: EntityId, fields: Fields<'_>) -> Result<Self, Error> {
+        let (params, params_bytes) = fields.params()?;
+        Ok(Self {
+            entity_id,
+            event: fields.event(params)?,
+            params_bytes,
+            targeted: false,
+            explain: fields.flag("explain", false)?,
+            dry_run: fields.flag("dry_run", false)?,
+            create: false,
+        })
+    }
+}
+
+/// Whether a target path is given. No machine has managed compound states, so that a step names none (S2.217).
+fn target(fields: Fields<'_>) -> Result<bool, Error> {
+    let steps = match fields.given("target") {
+        None => return Ok(false),
+        Some(Value::Array(steps)) => steps,
+        Some(other) => return Err(fields.wrong("target", other, "an array of steps, empty for the root")),
+    };
+    let Some(step) = steps.first() else {
+        return Ok(true);
+    };
+    let path = format!("{}[0]", fields.key("target"));
+    let Value::Object(step) = step else {
+        return Err(Error::invalid(
+            path,
+            format!("it is {}", kind_of(step)),
+            "an object with `state`",
+        ));
+    };
+    let step = Fields {
+        path: &path,
+        object: step,
+    };
+    let region = step
+        .given("region")
+        .and_then(Value::as_str)
+        .unwrap_or(FLAT_REGION);
+    Err(Error::invalid(
+        step.key("state"),
+        format!(
+            "`{}` of region `{region}` is no managed compound state",
+            step.text("state")?
+        ),
+        "the managed compound states from the root to the instance; `[]` is the root",
+    ))
+}
+
+/// The tenant of a request that may leave it to `params.key_prefix` (S2.18, S2.19).
+pub(crate) fn tenant(header: Option<&TenantId>, fields: Fields<'_>) -> Result<TenantId, Error> {
+    if let Some(tenant) = header {
+        return Ok(tenant.clone());
+    }
+    match fields.map("params")?.and_then(|params| params.get("key_prefix")) {
+        Some(Value::String(tenant)) => tenant_id(&format!("{}.params.key_prefix", fields.path), tenant),
+        _ => Err(Error::invalid(
+            "X-Tenant-Id",
+            "the header is missing, and `params.key_prefix` is no string",
+            "the tenant to work in",
+        )),
+    }
+}
+
+/// The body of an entity's creation (S2.236).
+pub(crate) struct CreateEntity {
+    pub(crate) entity_id: EntityId,
+    pub(crate) context: Params,
+}
+
+impl CreateEntity {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let object = object(body)?;
+        let fields = Fields {
+            path: "$",
+            object: &object,
+        };
+        let entity_id = entity_id("$.entity_id", fields.text("entity_id")?)?;
+        let context = fields.map("context")?.cloned().unwrap_or_default();
+        let bytes = json_bytes(&context);
+        if bytes > MAX_CONTEXT_BYTES {
+            return Err(Error::TooLarge {
+                what: "the context",
+                bytes,
+                most: MAX_CONTEXT_BYTES,
+            });
+        }
+        Ok(Self { entity_id, context })
+    }
+}

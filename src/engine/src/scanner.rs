@@ -1,0 +1,342 @@
+//! The scanner: a pass over the timers that are due, for entities that no event touches (S2.93, S4.170 to S4.188).
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
+
+use crate::Engine;
+use crate::database::{Clock, Database, Random, Statement, random_name};
+use crate::decide::Deciding;
+use crate::error::Error;
+use crate::load::{EntityName, Found, Target, decode, load_many, loaded_many, rows_of};
+use crate::store::{TreeWrite, store_held, store_one};
+
+/// How many timers a pass takes.
+pub const PASS_TIMERS: i64 = 256;
+/// Among how many of the oldest a pass that is full shares between tenants.
+const FAIR_WINDOW: i64 = 20_000;
+/// How many entities a pass works out anew after a revision superseded another.
+const REARM_ENTITIES: i64 = 200;
+
+/// The oldest due timers.
+pub(crate) const DUE: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at) FROM entries \
+     WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?2";
+
+/// The oldest due timers, each tenant's first before any tenant's second.
+pub(crate) const DUE_FAIRLY: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at) FROM ( \
+       SELECT tenant, machine_id, entity_id, wake_at, \
+         row_number() OVER (PARTITION BY tenant ORDER BY wake_at) AS turn \
+       FROM (SELECT tenant, machine_id, entity_id, wake_at FROM entries \
+         WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?3)) \
+     ORDER BY turn, wake_at LIMIT ?2";
+
+/// Puts off the timers of entities that failed: [tenant, machine, entity, error], longer from failure to failure, at
+/// most an hour.
+pub(crate) const PUT_OFF: &str = "UPDATE entries SET failures = failures + 1, error = (SELECT t.value->>3 \
+         FROM json_each(?1) t WHERE t.value->>0 = tenant AND t.value->>1 = machine_id AND t.value->>2 = entity_id), \
+       wake_at = ?2 + min(3600000, 10000 << min(failures, 9)) \
+     WHERE uid IN (SELECT e.uid FROM json_each(?1) t CROSS JOIN entities e \
+         ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2) \
+       AND wake_at <= ?2";
+
+/// Keeps the report of a pass.
+pub(crate) const KEEP_REPORT: &str = "INSERT INTO scheduler (id, report) VALUES (1, ?1) \
+     ON CONFLICT (id) DO UPDATE SET report = excluded.report";
+
+/// The next machine whose due times are to be worked out anew, and its next entities.
+pub(crate) const REARM_NEXT: &str = "SELECT json_array(j.tenant, j.machine_id, j.revision, e.entity_id, \
+       r.effective = j.revision AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision)) \
+     FROM (SELECT tenant, machine_id, revision, after_entity FROM rearms \
+       ORDER BY tenant, machine_id, revision LIMIT 1) j \
+     LEFT JOIN entities e ON e.tenant = j.tenant AND e.machine_id = j.machine_id AND e.entity_id > j.after_entity \
+     LEFT JOIN revisions r ON r.tenant = j.tenant AND r.machine_id = j.machine_id AND r.revision = e.revision \
+     ORDER BY e.entity_id LIMIT ?1";
+
+/// Where that work stands.
+pub(crate) const REARM_STANDS: &str =
+    "UPDATE rearms SET after_entity = ?4 WHERE tenant = ?1 AND machine_id = ?2 AND revision = ?3";
+/// Ends that work.
+pub(crate) const REARM_DONE: &str =
+    "DELETE FROM rearms WHERE tenant = ?1 AND machine_id = ?2 AND revision = ?3";
+
+/// What a pass did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanReport {
+    /// When it ran, in milliseconds since the epoch.
+    pub at: i64,
+    /// How many due timers it read.
+    pub scanned: usize,
+    /// How many entities these belong to.
+    pub due: usize,
+    /// How many timeouts it applied.
+    pub fired: usize,
+    /// How many entities had changed meanwhile: theirs are left to the next pass.
+    pub stale: usize,
+    /// How many timers were parked, since their commit is refused (M6).
+    pub parked: usize,
+    /// How many entities failed; they are tried again later, less and less often.
+    pub failed: usize,
+    /// How many entities had their due times worked out anew.
+    pub rearmed: usize,
+    /// How late the oldest of the timers was, in milliseconds.
+    pub lag_ms: i64,
+    /// Whether more is due than one pass takes.
+    pub more: bool,
+}
+
+impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+    /// One pass: due timers oldest first, at most [`PASS_TIMERS`], shared between tenants when there are more. One
+    /// entity's failure stops no other's timers (S2.102).
+    ///
+    /// # Errors
+    /// The database failed; what was committed before stands.
+    pub async fn tick(&self) -> Result<ScanReport, Error> {
+        let began = self.clock.now();
+        let mut report = ScanReport {
+            at: began.0,
+            ..ScanReport::default()
+        };
+        let due = Statement::new(DUE, [began.into(), PASS_TIMERS.into()]);
+        let rearm = Statement::new(REARM_NEXT, [REARM_ENTITIES.into()]);
+        let results = self.read(vec![due, rearm]).await?;
+        let mut timers = rows_of(&results, 0).to_vec();
+        report.more = i64::try_from(timers.len()).unwrap_or(i64::MAX) >= PASS_TIMERS;
+        if report.more {
+            let fair = Statement::new(DUE_FAIRLY, [began.into(), PASS_TIMERS.into(), FAIR_WINDOW.into()]);
+            timers = self
+                .read(vec![fair])
+                .await?
+                .into_iter()
+                .next()
+                .unwrap_or_default();
+        }
+        let names = due_entities(&timers, began, &mut report)?;
+        if !names.is_empty() {
+            self.fire_all(&names, &mut report).await?;
+        }
+        self.rearm(rows_of(&results, 1), &mut report).await?;
+        let text = json!(report).to_string();
+        self.database
+            .batch(vec![Statement::new(KEEP_REPORT, [text.into()])])
+            .await?;
+        Ok(report)
+    }
+
+    /// Applies what is due of these entities, and corrects what the index holds of the others.
+    async fn fire_all(&self, names: &[EntityName], report: &mut ScanReport) -> Result<(), Error> {
+        let targets: Vec<Target> = names
+            .iter()
+            .map(|name| Target {
+                name: name.clone(),
+                keys: Vec::new(),
+            })
+            .collect();
+        let results = self.read(load_many(&targets, &self.cache)).await?;
+        let found = loaded_many(&targets, &results, &self.cache)?;
+        let now = self.clock.now();
+        let mut failures: Vec<(&EntityName, String)> = Vec::new();
+        let mut writes: Vec<TreeWrite> = Vec::new();
+        let mut counts: Vec<(usize, usize)> = Vec::new();
+        for (name, found) in names.iter().zip(found) {
+            match found {
+                Found::Loaded(loaded) if loaded.stored.is_some() => {
+                    let mut deciding = Deciding::new(*loaded, now, &self.random);
+                    report.more |= deciding.fire_due();
+                    deciding.touch_timers();
+                    if let Some(write) = deciding.write() {
+                        writes.push(write);
+                        counts.push(deciding.timeouts());
+                    }
+                }
+                Found::Loaded(_) | Found::NoMachine => report.stale = report.stale.saturating_add(1),
+                Found::LeftOut => report.more = true,
+                Found::Failed(error) => failures.push((name, format!("{}: {error}", error.code().name()))),
+            }
+        }
+        for (place, outcome) in self.write_all(&writes).await.into_iter().enumerate() {
+            let (Some(write), Some((fired, parked))) = (writes.get(place), counts.get(place)) else {
+                continue;
+            };
+            match outcome {
+                Written::Held => {
+                    report.fired = report.fired.saturating_add(*fired);
+                    report.parked = report.parked.saturating_add(*parked);
+                }
+                Written::Moved => report.stale = report.stale.saturating_add(1),
+                Written::Failed(error) => failures.push((&write.name, error)),
+            }
+        }
+        report.failed = failures.len();
+        if !failures.is_empty() {
+            let rows: Vec<_> = failures
+                .iter()
+                .map(|(name, error)| {
+                    let error: String = error.chars().take(500).collect();
+                    (
+                        name.tenant.as_str(),
+                        name.machine_id.as_str(),
+                        name.entity_id.as_str(),
+                        error,
+                    )
+                })
+                .collect();
+            self.database
+                .batch(vec![Statement::new(
+                    PUT_OFF,
+                    [json!(rows).to_string().into(), now.into()],
+                )])
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Writes set-wise; where that fails, one by one, so that what fails is known by name.
+    async fn write_all(&self, writes: &[TreeWrite]) -> Vec<Written> {
+        if writes.is_empty() {
+            return Vec::new();
+        }
+        let together = self
+            .database
+            .batch(store_held(writes, &random_name(&self.random)))
+            .await;
+        if let Ok(results) = together {
+            let held: Vec<usize> = rows_of(&results, 0)
+                .first()
+                .and_then(|row| decode(row).ok())
+                .unwrap_or_default();
+            let outcome = |place| {
+                if held.binary_search(&place).is_ok() {
+                    Written::Held
+                } else {
+                    Written::Moved
+                }
+            };
+            return (0..writes.len()).map(outcome).collect();
+        }
+        let mut outcomes = Vec::with_capacity(writes.len());
+        for write in writes {
+            let alone = self
+                .database
+                .batch(store_held(
+                    std::slice::from_ref(write),
+                    &random_name(&self.random),
+                ))
+                .await;
+            outcomes.push(match alone {
+                Ok(results) => {
+                    let held: Vec<usize> = rows_of(&results, 0)
+                        .first()
+                        .and_then(|row| decode(row).ok())
+                        .unwrap_or_default();
+                    if held.is_empty() {
+                        Written::Moved
+                    } else {
+                        Written::Held
+                    }
+                }
+                Err(error) => Written::Failed(error.to_string()),
+            });
+        }
+        outcomes
+    }
+
+    /// A bounded part of the work that a superseding revision leaves: due times are stored anew, worked out from
+    /// `entered_at` (design 6).
+    async fn rearm(&self, rows: &[String], report: &mut ScanReport) -> Result<(), Error> {
+        type Row = (String, String, u64, Option<String>, Option<u8>);
+        let rows: Vec<Row> = rows.iter().map(|row| decode(row)).collect::<Result<_, _>>()?;
+        let Some((tenant, machine_id, revision, ..)) = rows.first() else {
+            return Ok(());
+        };
+        let revision = i64::try_from(*revision).unwrap_or(i64::MAX);
+        let mut targets = Vec::new();
+        for (tenant, machine_id, _, entity_id, old) in &rows {
+            if let (Some(entity_id), Some(1)) = (entity_id, old) {
+                targets.push(Target {
+                    name: stored_name(tenant, machine_id, entity_id)?,
+                    keys: Vec::new(),
+                });
+            }
+        }
+        let mut left_out = false;
+        if !targets.is_empty() {
+            let results = self.read(load_many(&targets, &self.cache)).await?;
+            let now = self.clock.now();
+            for found in loaded_many(&targets, &results, &self.cache)? {
+                match found {
+                    Found::Loaded(loaded) => {
+                        let mut deciding = Deciding::new(*loaded, now, &self.random);
+                        deciding.touch_timers();
+                        let Some(write) = deciding.write() else { continue };
+                        self.database
+                            .batch(store_one(&write, &random_name(&self.random)))
+                            .await?;
+                        report.rearmed = report.rearmed.saturating_add(1);
+                    }
+                    Found::LeftOut => left_out = true,
+                    // What cannot be read is put off where its timer is looked at.
+                    Found::NoMachine | Found::Failed(_) => {}
+                }
+            }
+        }
+        if left_out {
+            return Ok(());
+        }
+        let ids = [
+            tenant.as_str().into(),
+            machine_id.as_str().into(),
+            revision.into(),
+        ];
+        let full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= REARM_ENTITIES;
+        let statement = match rows
+            .last()
+            .and_then(|(_, _, _, entity_id, _)| entity_id.as_ref())
+            .filter(|_| full)
+        {
+            Some(last) => {
+                let [a, b, c] = ids;
+                Statement::new(REARM_STANDS, [a, b, c, last.as_str().into()])
+            }
+            None => Statement::new(REARM_DONE, ids),
+        };
+        self.database.batch(vec![statement]).await?;
+        Ok(())
+    }
+}
+
+enum Written {
+    Held,
+    Moved,
+    Failed(String),
+}
+
+/// The entities of due timers, oldest first, each once.
+fn due_entities(timers: &[String], now: Millis, report: &mut ScanReport) -> Result<Vec<EntityName>, Error> {
+    let mut seen = BTreeSet::new();
+    let mut names = Vec::new();
+    for row in timers {
+        let (tenant, machine_id, entity_id, wake_at): (String, String, String, i64) = decode(row)?;
+        report.lag_ms = report.lag_ms.max(now.0.saturating_sub(wake_at));
+        let name = stored_name(&tenant, &machine_id, &entity_id)?;
+        if seen.insert(name.clone()) {
+            names.push(name);
+        }
+    }
+    report.scanned = timers.len();
+    report.due = names.len();
+    Ok(names)
+}
+
+fn stored_name(tenant: &str, machine_id: &str, entity_id: &str) -> Result<EntityName, Error> {
+    let corrupt = |error: statewright_core::ids::NameError| Error::Corrupt {
+        what: "a timer".to_owned(),
+        problem: format!("its entity has no valid name: {error}"),
+    };
+    Ok(EntityName {
+        tenant: TenantId::new(tenant).map_err(corrupt)?,
+        machine_id: MachineId::new(machine_id).map_err(corrupt)?,
+        entity_id: EntityId::new(entity_id).map_err(corrupt)?,
+    })
+}

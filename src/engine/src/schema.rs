@@ -1,0 +1,94 @@
+//! The schema and its numbered migrations (design 3).
+
+use crate::Engine;
+use crate::database::{Clock, Database, DatabaseError, Random, Statement};
+use crate::error::Error;
+use crate::load::{decode, rows_of};
+
+/// The migrations in order; each is a numbered file, and its number is the schema version that it makes.
+pub const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_initial.sql")];
+
+/// The schema version of this program.
+pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+
+const HAS_SCHEMA: &str =
+    "SELECT json_array(count(*)) FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'";
+const VERSION: &str = "SELECT json_array(coalesce(max(version), 0)) FROM schema_version";
+
+/// The statements of a migration. Blank lines part them.
+pub fn statements(migration: &'static str) -> impl Iterator<Item = &'static str> {
+    migration.split("\n\n").map(str::trim).filter(|statement| {
+        statement
+            .lines()
+            .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))
+    })
+}
+
+impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+    /// The schema version of the database; 0 where it has none.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn schema_version(&self) -> Result<i64, Error> {
+        let results = self.read(vec![Statement::new(HAS_SCHEMA, [])]).await?;
+        let has = rows_of(&results, 0)
+            .first()
+            .map(|row| decode::<(i64,)>(row))
+            .transpose()?;
+        if has.is_none_or(|(tables,)| tables == 0) {
+            return Ok(0);
+        }
+        let results = self.read(vec![Statement::new(VERSION, [])]).await?;
+        let version = rows_of(&results, 0)
+            .first()
+            .map(|row| decode::<(i64,)>(row))
+            .transpose()?;
+        Ok(version.map_or(0, |(version,)| version))
+    }
+
+    /// Checks that the database has the schema of this program.
+    ///
+    /// # Errors
+    /// It has an older or a newer one: nothing is touched then.
+    pub async fn check_schema(&self) -> Result<(), Error> {
+        let found = self.schema_version().await?;
+        if found == SCHEMA_VERSION {
+            Ok(())
+        } else {
+            Err(Error::SchemaMismatch {
+                found,
+                needed: SCHEMA_VERSION,
+            })
+        }
+    }
+
+    /// Brings the database to the schema of this program, each migration in a batch of its own.
+    ///
+    /// # Errors
+    /// The database was written by a newer program, or it failed.
+    pub async fn migrate(&self) -> Result<(), Error> {
+        let found = self.schema_version().await?;
+        if found > SCHEMA_VERSION {
+            return Err(Error::SchemaMismatch {
+                found,
+                needed: SCHEMA_VERSION,
+            });
+        }
+        let done = usize::try_from(found).unwrap_or(0);
+        for migration in MIGRATIONS.iter().skip(done) {
+            let batch = statements(migration).map(|sql| Statement::new(sql, [])).collect();
+            if let Err(error) = self.database.batch(batch).await {
+                return self.migrated_meanwhile(error).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// A migration that failed because another program made it at the same time is none that failed.
+    async fn migrated_meanwhile(&self, error: DatabaseError) -> Result<(), Error> {
+        match self.check_schema().await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(error.into()),
+        }
+    }
+}
