@@ -21,16 +21,18 @@ pub enum WarningKind {
     UnreachableState,
     /// An earlier unguarded transition always takes the event.
     ShadowedTransition,
-    /// The join's `when` can never hold, or holds only where it is already at its target.
+    /// The join's `when` can never hold, or only where its target region is in its target state already.
     ImpossibleJoin,
     /// A level-triggered join can undo a later transition (S2.81, S2.87).
     UnstableJoin,
-    /// An event is named but no transition handles it.
+    /// A broadcast is named that no transition handles.
     UnhandledEvent,
-    /// A state has no way out although others of its region are left by events.
+    /// A state has transitions, and none that leads out of it: each is never taken or comes back to it.
     DeadEnd,
     /// A guard can never hold, such as an order comparison with something that is no number.
     ImpossibleGuard,
+    /// A guard is malformed and so always passes (only in `statemachine-e1e4.v1`, S2.70).
+    MalformedGuard,
     /// A key has no meaning and is ignored (only in `statemachine-e1e4.v1`).
     IgnoredKey,
 }
