@@ -22,6 +22,7 @@ pub mod code;
 pub mod commit;
 pub mod contract;
 pub mod definition;
+pub mod diagram;
 pub mod entity;
 pub mod explain;
 pub mod fault;
