@@ -5,26 +5,28 @@
 //! was decided on has changed: triggers of the schema abort the batch otherwise, and the request decides again from
 //! a fresh read, for at most [`retry::PATIENCE_MILLIS`].
 
-mod batch;
+pub mod batch;
 mod cache;
 pub mod database;
 mod decide;
-mod entities;
+pub mod entities;
 pub mod error;
 mod evaluate;
-mod history;
+pub mod history;
 mod load;
 mod machines;
 pub mod page;
 pub mod request;
 pub mod retry;
 pub mod scanner;
-mod scheduler;
+pub mod scheduler;
 pub mod schema;
 mod store;
 pub mod views;
 
 pub use cache::DefinitionCache;
+pub use entities::EntityQuery;
+pub use history::HistoryQuery;
 
 use crate::database::{Clock, Database, DatabaseError, Random, Statement};
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! The cron trigger: passes of the scanner, one every interval, until the minute that it was fired for is over.
 
 use statewright_core::ids::Millis;
-use statewright_engine::Clock as _;
+use statewright_engine::database::Clock as _;
 use worker::{Env, ScheduledEvent};
 
 use crate::{

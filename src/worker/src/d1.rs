@@ -4,7 +4,7 @@
 //! serde-wasm-bindgen: what the engine asks for is one text a row.
 
 use js_sys::{Array, JsString, Object, Promise, Reflect};
-use statewright_engine::{Database, DatabaseError, Param, Statement};
+use statewright_engine::database::{Database, DatabaseError, Param, Statement};
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use worker::Env;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use statewright_core::ids::Millis;
-use statewright_engine::{Clock, Random};
+use statewright_engine::database::{Clock, Random};
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::Delay;
 

@@ -1,12 +1,12 @@
 //! What a request is refused with: the engine's errors, and the few that only a host can have.
 
 use statewright_core::code::Code;
-use statewright_engine::Error;
+use statewright_engine::{
+    error::{Error, error_body},
+    request::MAX_BODY_BYTES,
+};
 
 use crate::reply::Reply;
-
-/// The largest body of a request.
-pub(crate) const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Why a request has no result.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ impl Refusal {
     pub(crate) fn reply(&self) -> Reply {
         let body = match self {
             Self::Engine(error) => error.body(),
-            other => statewright_engine::error_body(other.code(), &other.to_string()),
+            other => error_body(other.code(), &other.to_string()),
         };
         Reply::json(self.code().status(), &body).refused(self.code())
     }

@@ -1,16 +1,19 @@
 //! What of a request the routes read: its tenant, its path, its query and its body. Each is read when a route asks
 //! for it, so that a request that is refused earlier costs nothing.
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, RawPathParams};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use statewright_core::ids::TenantId;
-use statewright_engine::Error;
+use statewright_engine::{
+    error::Error,
+    request::{MAX_BODY_BYTES, missing_tenant, tenant_id},
+};
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use worker::send::{SendFuture, SendWrapper};
 
-use crate::refusal::{MAX_BODY_BYTES, Refusal};
+use crate::refusal::Refusal;
 
 /// The request as the runtime gave it.
 pub(crate) type Raw = SendWrapper<web_sys::Request>;
@@ -45,7 +48,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for Tenant {
         if value.contains(char::REPLACEMENT_CHARACTER) {
             return Err(Error::invalid("X-Tenant-Id", "the header is no UTF-8", "a text in UTF-8").into());
         }
-        Ok(Some(Self(statewright_engine::tenant_id("X-Tenant-Id", &value)?)))
+        Ok(Some(Self(tenant_id("X-Tenant-Id", &value)?)))
     }
 }
 
@@ -54,23 +57,52 @@ impl<S: Sync> FromRequestParts<S> for Tenant {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         let tenant = <Self as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await?;
-        tenant.ok_or_else(|| statewright_engine::missing_tenant().into())
+        tenant.ok_or_else(|| missing_tenant().into())
     }
 }
 
-/// The parts of the path that a route leaves open, percent-decoded once.
-pub(crate) struct Path<T>(pub(crate) T);
+/// What a route leaves open in its path, percent-decoded once.
+async fn captures<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Refusal> {
+    RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|rejection| Error::invalid("path", rejection.body_text(), "percent-encoded UTF-8").into())
+}
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+fn capture(captures: &RawPathParams, name: &str) -> Option<String> {
+    captures
+        .iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.to_owned())
+}
+
+/// The machine that the path names.
+pub(crate) struct Machine(pub(crate) String);
+
+/// The route that a definition is checked at has the form of a machine's: a machine may have its name.
+pub(crate) const VALIDATE: &str = "validate";
+
+impl<S: Send + Sync> FromRequestParts<S> for Machine {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        match <axum::extract::Path<T> as FromRequestParts<S>>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Path(values)) => Ok(Self(values)),
-            Err(rejection) => {
-                Err(Error::invalid("path", rejection.body_text(), "percent-encoded UTF-8").into())
-            }
-        }
+        let captures = captures(parts, state).await?;
+        Ok(Self(
+            capture(&captures, "machine_id").unwrap_or_else(|| VALIDATE.to_owned()),
+        ))
+    }
+}
+
+/// The machine and the entity that the path names.
+pub(crate) struct Instance(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Instance {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let captures = captures(parts, state).await?;
+        // INVARIANT: the routes of entities capture both; an empty id is refused by the engine.
+        let name = |name| capture(&captures, name).unwrap_or_default();
+        Ok(Self(name("machine_id"), name("entity_id")))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{cell::Cell, ops::Deref, sync::LazyLock};
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use statewright_engine::{DefinitionCache, Engine, Error};
+use statewright_engine::{DefinitionCache, Engine, error::Error};
 use worker::{
     Env,
     send::{SendFuture, SendWrapper},
@@ -40,13 +40,7 @@ impl Service {
     pub(crate) async fn open(env: &Env) -> Result<Self, Error> {
         let settings = Settings::of(env);
         let database = D1::of(env).map_err(|error| Error::Database(error.to_string()))?;
-        let engine = Engine::new(
-            database,
-            WorkerClock,
-            WorkerRandom,
-            DEFINITIONS.clone(),
-            statewright_engine::Settings::default(),
-        );
+        let engine = Engine::new(database, WorkerClock, WorkerRandom, DEFINITIONS.clone());
         if !READY.get() {
             let checked = engine.check_schema().await;
             if settings.development && matches!(checked, Err(Error::SchemaMismatch { .. })) {

@@ -210,6 +210,17 @@ pub(crate) struct Definition {
     more: BTreeMap<String, Value>,
 }
 
+/// What a check of a definition found.
+#[derive(ToSchema)]
+pub(crate) struct Validation {
+    /// Whether it would be registered.
+    valid: bool,
+    /// Every fault: where, what is wrong, and what would be right.
+    faults: Vec<AnyObject>,
+    /// What is allowed and may not be meant.
+    warnings: Vec<AnyObject>,
+}
+
 /// A machine: its definition as it was given, and what the service adds.
 #[derive(ToSchema)]
 pub(crate) struct Machine {
@@ -248,6 +259,13 @@ pub(crate) struct Entity {
     updated_at: i64,
     /// The current entry of each region: its state, sequence number, time and cause.
     region_entries: BTreeMap<String, Value>,
+}
+
+/// What a release of timers did.
+#[derive(ToSchema)]
+pub(crate) struct Released {
+    /// How many timers were parked.
+    released: u64,
 }
 
 /// The state of a flat machine, or the states of a parallel machine by region.

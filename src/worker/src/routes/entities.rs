@@ -2,14 +2,15 @@
 
 use http::Uri;
 use serde::Deserialize;
-use statewright_engine::EntityQuery;
+use serde_json::json;
+use statewright_engine::{EntityQuery, page::Paging};
 use utoipa::IntoParams;
 
 use super::{Answer, page};
 use crate::{
     openapi::schemas,
     reply::Reply,
-    request::{Body, Path, Query, Tenant},
+    request::{Body, Instance, Machine, Query, Tenant},
     service::Service,
 };
 
@@ -22,12 +23,14 @@ pub(crate) struct ListQuery {
     /// The region that `state` is of.
     region: Option<String>,
     /// Those written at this time or later (milliseconds since the epoch).
-    updated_since: Option<i64>,
+    #[param(value_type = Option<i64>)]
+    updated_since: Option<String>,
     /// Those whose id starts so.
     prefix: Option<String>,
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
     /// Where the page before ended: the `cursor` of its `Link` header.
     cursor: Option<String>,
 }
@@ -46,7 +49,7 @@ pub(crate) struct ListQuery {
 #[worker::send]
 pub(crate) async fn list(
     Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Query(query): Query<ListQuery>,
     uri: Uri,
     engine: Service,
@@ -56,12 +59,14 @@ pub(crate) async fn list(
         region: query.region,
         updated_since: query.updated_since,
         prefix: query.prefix,
-        limit: query.limit,
-        cursor: query.cursor,
+        paging: Paging {
+            limit: query.limit,
+            cursor: query.cursor,
+        },
     };
     Ok(page(
         &uri,
-        &engine.list_entities(&tenant, &machine_id, query).await?,
+        &engine.list_entities(&tenant, &machine_id, &query).await?,
     ))
 }
 
@@ -77,7 +82,7 @@ pub(crate) async fn list(
 #[worker::send]
 pub(crate) async fn create(
     Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Body(body): Body,
     engine: Service,
 ) -> Answer {
@@ -98,7 +103,7 @@ pub(crate) async fn create(
 #[worker::send]
 pub(crate) async fn read(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     engine: Service,
 ) -> Answer {
     Ok(Reply::json(
@@ -118,7 +123,7 @@ pub(crate) async fn read(
 #[worker::send]
 pub(crate) async fn delete(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     engine: Service,
 ) -> Answer {
     engine.delete_entity(&tenant, &machine_id, &entity_id).await?;
@@ -131,16 +136,14 @@ pub(crate) async fn delete(
     path = "/api/machines/{machine_id}/entities/{entity_id}/release",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
-    responses((status = 200, description = "The entity.", body = schemas::AnyObject), schemas::WriteErrors)
+    responses((status = 200, description = "How many there were.", body = schemas::Released), schemas::WriteErrors)
 )]
 #[worker::send]
 pub(crate) async fn release(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     engine: Service,
 ) -> Answer {
-    Ok(Reply::json(
-        200,
-        &engine.release_timers(&tenant, &machine_id, &entity_id).await?,
-    ))
+    let released = engine.release_timers(&tenant, &machine_id, &entity_id).await?;
+    Ok(Reply::json(200, &json!({ "released": released })))
 }

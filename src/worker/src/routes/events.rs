@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use http::{Uri, request::Parts};
 use serde::Deserialize;
-use statewright_engine::HistoryQuery;
+use statewright_engine::{HistoryQuery, page::Paging};
 use utoipa::IntoParams;
 
 use super::{Answer, next_link, page};
@@ -11,7 +11,7 @@ use crate::{
     openapi::schemas,
     refusal::Refusal,
     reply::Reply,
-    request::{self, Body, Path, Query, Raw, Tenant},
+    request::{self, Body, Instance, Machine, Query, Raw, Tenant},
     service::Service,
 };
 
@@ -30,7 +30,7 @@ use crate::{
 #[worker::send]
 pub(crate) async fn evaluate(
     tenant: Option<Tenant>,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Body(body): Body,
     engine: Service,
 ) -> Answer {
@@ -56,7 +56,7 @@ pub(crate) async fn evaluate(
 #[worker::send]
 pub(crate) async fn evaluate_batch(
     tenant: Option<Tenant>,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Body(body): Body,
     engine: Service,
 ) -> Answer {
@@ -82,7 +82,7 @@ pub(crate) async fn evaluate_batch(
 #[worker::send]
 pub(crate) async fn transition(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     Body(body): Body,
     engine: Service,
 ) -> Answer {
@@ -104,7 +104,7 @@ pub(crate) async fn transition(
 #[worker::send]
 pub(crate) async fn explain(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     Body(body): Body,
     engine: Service,
 ) -> Answer {
@@ -125,7 +125,7 @@ pub(crate) async fn explain(
 #[worker::send]
 pub(crate) async fn events(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     engine: Service,
 ) -> Answer {
     Ok(Reply::json(
@@ -143,7 +143,8 @@ pub(crate) struct HistoryParams {
     order: Option<String>,
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
     /// Where the page before ended: the `cursor` of its `Link` header.
     cursor: Option<String>,
 }
@@ -186,7 +187,7 @@ const NDJSON: &str = "application/x-ndjson";
 #[worker::send]
 pub(crate) async fn history(
     Tenant(tenant): Tenant,
-    Path((machine_id, entity_id)): Path<(String, String)>,
+    Instance(machine_id, entity_id): Instance,
     Query(query): Query<HistoryParams>,
     Lines(lines): Lines,
     uri: Uri,
@@ -194,10 +195,12 @@ pub(crate) async fn history(
 ) -> Answer {
     let query = HistoryQuery {
         order: query.order,
-        limit: query.limit,
-        cursor: query.cursor,
+        paging: Paging {
+            limit: query.limit,
+            cursor: query.cursor,
+        },
     };
-    let found = engine.history(&tenant, &machine_id, &entity_id, query).await?;
+    let found = engine.history(&tenant, &machine_id, &entity_id, &query).await?;
     if !lines {
         return Ok(page(&uri, &found));
     }

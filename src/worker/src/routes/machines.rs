@@ -1,16 +1,15 @@
 //! Machines and their revisions.
 
-use http::{HeaderValue, Uri, header};
+use http::Uri;
 use serde::Deserialize;
-use statewright_engine::Paging;
+use statewright_engine::page::Paging;
 use utoipa::IntoParams;
 
 use super::{Answer, page};
 use crate::{
     openapi::schemas,
-    refusal::Refusal,
     reply::Reply,
-    request::{Body, Path, Query, Tenant},
+    request::{Body, Machine, Query, Tenant},
     service::Service,
 };
 
@@ -20,7 +19,8 @@ use crate::{
 pub(crate) struct PageQuery {
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
     /// Where the page before ended: the `cursor` of its `Link` header.
     cursor: Option<String>,
 }
@@ -52,7 +52,7 @@ pub(crate) async fn list(
     uri: Uri,
     engine: Service,
 ) -> Answer {
-    Ok(page(&uri, &engine.list_machines(&tenant, query.into()).await?))
+    Ok(page(&uri, &engine.list_machines(&tenant, &query.into()).await?))
 }
 
 /// Registers a machine. It must not exist yet.
@@ -79,25 +79,12 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Ser
     tag = "machines",
     request_body = schemas::Definition,
     responses(
-        (status = 200, description = "It is valid; warnings say what may not be meant.", body = schemas::AnyObject),
+        (status = 200, description = "Whether it is valid, every fault, and warnings of what may not be meant.", body = schemas::Validation),
         schemas::WriteErrors,
     )
 )]
 #[worker::send]
-pub(crate) async fn validate(Path(machine_id): Path<String>, Body(body): Body, engine: Service) -> Answer {
-    if machine_id != "validate" {
-        let path = format!("/api/machines/{machine_id}");
-        let mut reply = Refusal::WrongMethod {
-            path,
-            method: "POST".to_owned(),
-        }
-        .reply();
-        reply.headers.insert(
-            header::ALLOW,
-            HeaderValue::from_static("GET,HEAD,PUT,DELETE,OPTIONS"),
-        );
-        return Ok(reply);
-    }
+pub(crate) async fn validate(Body(body): Body, engine: Service) -> Answer {
     Ok(Reply::json(200, &engine.validate(&body)?))
 }
 
@@ -110,7 +97,7 @@ pub(crate) async fn validate(Path(machine_id): Path<String>, Body(body): Body, e
     responses((status = 200, description = "The machine at its newest revision.", body = schemas::Machine), schemas::ReadErrors)
 )]
 #[worker::send]
-pub(crate) async fn read(Tenant(tenant): Tenant, Path(machine_id): Path<String>, engine: Service) -> Answer {
+pub(crate) async fn read(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
     Ok(Reply::json(200, &engine.get_machine(&tenant, &machine_id).await?))
 }
 
@@ -139,7 +126,7 @@ pub(crate) struct ReplaceQuery {
 #[worker::send]
 pub(crate) async fn replace(
     Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Query(query): Query<ReplaceQuery>,
     Body(body): Body,
     engine: Service,
@@ -159,11 +146,7 @@ pub(crate) async fn replace(
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
 #[worker::send]
-pub(crate) async fn delete(
-    Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn delete(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
     engine.delete_machine(&tenant, &machine_id).await?;
     Ok(Reply::empty(204))
 }
@@ -179,14 +162,14 @@ pub(crate) async fn delete(
 #[worker::send]
 pub(crate) async fn revisions(
     Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
+    Machine(machine_id): Machine,
     Query(query): Query<PageQuery>,
     uri: Uri,
     engine: Service,
 ) -> Answer {
     Ok(page(
         &uri,
-        &engine.revisions(&tenant, &machine_id, query.into()).await?,
+        &engine.revisions(&tenant, &machine_id, &query.into()).await?,
     ))
 }
 
@@ -199,43 +182,6 @@ pub(crate) async fn revisions(
     responses((status = 200, description = "The counts.", body = schemas::AnyObject), schemas::ReadErrors)
 )]
 #[worker::send]
-pub(crate) async fn counts(
-    Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn counts(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
     Ok(Reply::json(200, &engine.counts(&tenant, &machine_id).await?))
-}
-
-/// Which picture of a machine is wanted.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct DiagramQuery {
-    /// `mermaid`, the default, or `dot` for Graphviz.
-    #[param(value_type = Option<schemas::DiagramFormat>)]
-    format: Option<String>,
-    /// An entity whose current states are to be marked.
-    entity_id: Option<String>,
-}
-
-/// A machine as a diagram.
-#[utoipa::path(
-    get,
-    path = "/api/machines/{machine_id}/diagram",
-    tag = "machines",
-    params(schemas::TenantHeader, schemas::MachinePath, DiagramQuery),
-    responses((status = 200, description = "The text of the diagram.", body = String, content_type = "text/plain; charset=utf-8"), schemas::ReadErrors)
-)]
-#[worker::send]
-pub(crate) async fn diagram(
-    Tenant(tenant): Tenant,
-    Path(machine_id): Path<String>,
-    Query(query): Query<DiagramQuery>,
-    engine: Service,
-) -> Answer {
-    let format = query.format.as_deref().unwrap_or("mermaid");
-    let text = engine
-        .diagram(&tenant, &machine_id, format, query.entity_id.as_deref())
-        .await?;
-    Ok(Reply::text(200, "text/plain; charset=utf-8", text))
 }

@@ -7,11 +7,11 @@ pub(crate) mod service;
 
 use axum::{
     Router,
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 use http::{HeaderValue, Uri};
 use serde::Serialize;
-use statewright_engine::Page;
+use statewright_engine::page::Page;
 
 use crate::{refusal::Refusal, reply::Reply};
 
@@ -25,17 +25,10 @@ pub(crate) fn router() -> Router {
         .route("/openapi.json", get(service::openapi))
         .route("/api/scheduler", get(service::scheduler))
         .route("/api/machines", get(machines::list).post(machines::create))
-        .route(
-            "/api/machines/{machine_id}",
-            // `validate` is no machine in a POST, and may be one in the others.
-            get(machines::read)
-                .put(machines::replace)
-                .delete(machines::delete)
-                .post(machines::validate),
-        )
+        .route("/api/machines/{machine_id}", machine())
+        .route("/api/machines/validate", machine().post(machines::validate))
         .route("/api/machines/{machine_id}/revisions", get(machines::revisions))
         .route("/api/machines/{machine_id}/counts", get(machines::counts))
-        .route("/api/machines/{machine_id}/diagram", get(machines::diagram))
         .route("/api/machines/{machine_id}/evaluate", post(events::evaluate))
         .route(
             "/api/machines/{machine_id}/evaluate/batch",
@@ -70,6 +63,13 @@ pub(crate) fn router() -> Router {
             post(entities::release),
         )
         .fallback(no_route)
+}
+
+/// What a machine's own path takes.
+fn machine() -> MethodRouter {
+    get(machines::read)
+        .put(machines::replace)
+        .delete(machines::delete)
 }
 
 async fn no_route(uri: Uri) -> Refusal {

@@ -6,6 +6,7 @@ use super::Answer;
 use crate::{
     openapi::{self, schemas},
     reply::Reply,
+    request::Tenant,
     service::Service,
 };
 
@@ -36,17 +37,18 @@ pub(crate) async fn openapi() -> Reply {
     Reply::json(200, &openapi::document())
 }
 
-/// What the scanner of due timers did last, and which timers are overdue.
+/// What the scanner of due timers did last, and which timers of the tenant are overdue, parked or failing.
 #[utoipa::path(
     get,
     path = "/api/scheduler",
     tag = "service",
+    params(schemas::TenantHeader),
     responses(
         (status = 200, description = "The last pass, and overdue timers by lateness.", body = schemas::AnyObject),
         schemas::ReadErrors,
     )
 )]
 #[worker::send]
-pub(crate) async fn scheduler(engine: Service) -> Answer {
-    Ok(Reply::json(200, &engine.scheduler().await?))
+pub(crate) async fn scheduler(Tenant(tenant): Tenant, engine: Service) -> Answer {
+    Ok(Reply::json(200, &engine.scheduler(&tenant).await?))
 }

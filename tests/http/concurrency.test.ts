@@ -1,0 +1,143 @@
+// Many callers at once, on the real runtime.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type Answer, refused, serve, wheel } from "./support.ts";
+
+const WRITERS = 16;
+const service = await serve();
+
+function all<T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+}
+
+test("M13: 16 writers on one entity lose nothing, and none is refused within 10 s", async () => {
+  await service.register(wheel);
+  const rounds = 4;
+  const began = Date.now();
+  const answers = await all(WRITERS, async (writer) => {
+    const mine: Answer[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const params = { id: "w", writer, round };
+      const body = { event_type: "turn", entity_key: "id", params, timestamp: writer * rounds + round };
+      mine.push(await service.call("POST", "/api/machines/wheel/evaluate", { body }));
+    }
+    return mine;
+  });
+  const took = Date.now() - began;
+  for (const answer of answers.flat()) {
+    assert.equal(answer.status, 200, answer.text);
+    assert.notEqual(answer.body.transition, null, answer.text);
+  }
+  assert.ok(took < rounds * 10_000, `${took} ms`);
+
+  const total = WRITERS * rounds;
+  const entity = await service.expect(200, "GET", "/api/machines/wheel/entities/w");
+  // Made at version 1, and one more for each event (I2).
+  assert.equal(entity.state_version, total + 1);
+  assert.equal(entity.current_state, total % 2 === 0 ? "here" : "there");
+  const versions = answers.flat().map((answer) => answer.body.state_version);
+  assert.deepEqual(
+    versions.sort((a: number, b: number) => a - b),
+    Array.from({ length: total }, (_, index) => index + 2),
+  );
+  const history = await service.expect(200, "GET", "/api/machines/wheel/entities/w/history?order=id");
+  assert.equal(history.length, total);
+  // Each row takes up where the one before ended (I8).
+  history.forEach((row: { from_state: string }, index: number) => {
+    assert.equal(row.from_state, index % 2 === 0 ? "here" : "there");
+  });
+});
+
+test("I1: 16 copies of one event apply once, and the others are told so", async () => {
+  await service.register({ ...wheel, machine_id: "once" });
+  for (let round = 0; round < 5; round += 1) {
+    const body = { event_type: "turn", entity_key: "id", params: { id: `c-${round}` }, timestamp: 7 };
+    const answers = await all(WRITERS, () => service.call("POST", "/api/machines/once/evaluate", { body }));
+    for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+    const applied = answers.filter((answer) => answer.body.transition !== null);
+    assert.equal(applied.length, 1, JSON.stringify(answers.map((answer) => answer.body)));
+    for (const answer of answers) {
+      if (answer.body.transition === null) assert.match(answer.body.reason, /^duplicate/);
+    }
+    const path = `/api/machines/once/entities/c-${round}`;
+    assert.equal((await service.expect(200, "GET", path)).state_version, 2);
+    assert.equal((await service.expect(200, "GET", `${path}/history`)).length, 1);
+  }
+});
+
+test("a PUT that takes a state away never leaves an entity in it", async () => {
+  const old = {
+    machine_id: "put",
+    states: ["a", "b"],
+    initial_state: "a",
+    transitions: [
+      { from: "a", to: "b", on: "turn" },
+      { from: "b", to: "a", on: "turn" },
+    ],
+  };
+  // Without "b": where the PUT wins, no event may still reach it.
+  const without = {
+    machine_id: "put",
+    states: ["a", "c"],
+    initial_state: "a",
+    transitions: [{ from: "a", to: "c", on: "turn" }],
+  };
+  let won = 0;
+  for (let round = 0; round < 10; round += 1) {
+    await service.register({ ...old, machine_id: `put-${round}` });
+    const machine = `/api/machines/put-${round}`;
+    const event = (index: number) =>
+      service.call("POST", `${machine}/evaluate`, {
+        body: { event_type: "turn", entity_key: "id", params: { id: `e-${index}` }, timestamp: 1 },
+      });
+    const put = async () => {
+      await new Promise((wait) => setTimeout(wait, round));
+      return service.call("PUT", machine, { body: { ...without, machine_id: `put-${round}` } });
+    };
+    const [replaced, ...answers] = await Promise.all([
+      put(),
+      ...Array.from({ length: 8 }, (_, index) => event(index)),
+    ]);
+    for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+    const entities = await service.expect(200, "GET", `${machine}/entities`);
+    assert.equal(entities.length, 8);
+    if (replaced.status === 200) {
+      won += 1;
+      for (const entity of entities)
+        assert.ok(without.states.includes(entity.current_state), JSON.stringify(entity));
+    } else {
+      refused(replaced, 409, "LIVE_STATES");
+    }
+  }
+  console.log(`# the PUT won ${won} of 10 races`);
+});
+
+test("a DELETE of a machine never leaves an entity behind", async () => {
+  let won = 0;
+  for (let round = 0; round < 10; round += 1) {
+    await service.register({ ...wheel, machine_id: `gone-${round}` });
+    const machine = `/api/machines/gone-${round}`;
+    const event = (index: number) =>
+      service.call("POST", `${machine}/evaluate`, {
+        body: { event_type: "turn", entity_key: "id", params: { id: `e-${index}` }, timestamp: 1 },
+      });
+    const [deleted, ...answers] = await Promise.all([
+      service.call("DELETE", machine),
+      ...Array.from({ length: 8 }, (_, index) => event(index)),
+    ]);
+    if (deleted.status === 204) {
+      won += 1;
+      for (const answer of answers) refused(answer, 404, "NOT_FOUND");
+    } else {
+      refused(deleted, 409, "CONFLICT", true);
+      for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+    }
+    const rows = await service.runtime.sql(
+      "SELECT COUNT(*) AS n FROM entities e WHERE NOT EXISTS (SELECT 1 FROM machines m WHERE m.tenant_id = e.tenant_id AND m.machine_id = e.machine_id)",
+    );
+    assert.equal(rows[0]?.["n"], 0);
+  }
+  console.log(`# the DELETE won ${won} of 10 races`);
+});

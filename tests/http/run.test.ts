@@ -1,0 +1,148 @@
+// `make run` as a person meets it.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+import { ROOT } from "../../scripts/paths.ts";
+import { order } from "./support.ts";
+
+const data = mkdtempSync(join(tmpdir(), "statewright-run-"));
+after(() => rmSync(data, { recursive: true, force: true }));
+
+interface Running {
+  child: ChildProcess;
+  output: () => string;
+  /** Waits until a text is printed. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+  ended: Promise<number | null>;
+}
+
+function make(settings: Record<string, string>): Running {
+  // In a group of its own, as a terminal has it: Ctrl-C reaches make and all that it started.
+  const child = spawn("make", ["run"], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...settings },
+  });
+  let text = "";
+  const heard = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (part: Buffer) => {
+      text += part.toString();
+      for (const hear of heard) hear();
+    });
+  }
+  const ended = new Promise<number | null>((end) => child.once("close", (code) => end(code)));
+  after(() => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+      process.kill(-child.pid, "SIGKILL");
+  });
+  return {
+    child,
+    output: () => text,
+    ended,
+    says(pattern) {
+      return new Promise((found, missing) => {
+        const deadline = setTimeout(
+          () => missing(new Error(`never said ${pattern}; it said:\n${text}`)),
+          30_000,
+        );
+        const hear = () => {
+          const match = pattern.exec(text);
+          if (match === null) return;
+          clearTimeout(deadline);
+          heard.delete(hear);
+          found(match);
+        };
+        heard.add(hear);
+        hear();
+      });
+    },
+  };
+}
+
+/** A port that is free now. */
+function freePort(): Promise<number> {
+  return new Promise((done) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => done(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+const LISTENS = /listens on (http:\/\/\S+)/;
+
+async function stop(running: Running, signal: NodeJS.Signals): Promise<void> {
+  assert.ok(running.child.pid !== undefined);
+  const began = Date.now();
+  process.kill(-running.child.pid, signal);
+  await running.ended;
+  assert.ok(Date.now() - began < 5000, "it stops at once");
+  assert.match(running.output(), /stopping/);
+  assert.doesNotMatch(running.output(), /Error|at .*\.ts:\d+/);
+}
+
+test("it starts in under 10 s, scans for timers, stops on Ctrl-C, and keeps its data", async () => {
+  const settings = {
+    PORT: String(await freePort()),
+    DATA: data,
+    API_KEY: "mine",
+    TIMEOUT_INTERVAL_SECS: "1",
+  };
+  const headers = { authorization: "Bearer mine", "x-tenant-id": "t", "content-type": "application/json" };
+  const began = Date.now();
+  const first = make(settings);
+  const [, url] = await first.says(LISTENS);
+  assert.ok(Date.now() - began < 10_000, `${Date.now() - began} ms`);
+  assert.match(first.output(), /curl http/);
+  assert.equal(url, `http://127.0.0.1:${settings.PORT}`);
+
+  const blink = {
+    machine_id: "blink",
+    states: ["on", "off"],
+    initial_state: "on",
+    transitions: [] as object[],
+  };
+  blink.transitions = [{ from: "on", to: "off", on: "$timeout", guard: { timeout_seconds: 1 } }];
+  const post = (path: string, body: object) =>
+    fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  assert.equal((await post("/api/machines", order)).status, 201);
+  assert.equal((await post("/api/machines", blink)).status, 201);
+  assert.equal((await post("/api/machines/blink/entities", { entity_id: "b" })).status, 201);
+  await new Promise((wait) => setTimeout(wait, 3500));
+  const history = await fetch(`${url}/api/machines/blink/entities/b/history`, { headers });
+  assert.equal(((await history.json()) as object[]).length, 1, "the scanner ran without being asked");
+  await stop(first, "SIGINT");
+
+  const second = make(settings);
+  await second.says(LISTENS);
+  const kept = await fetch(`${url}/api/machines/order`, { headers });
+  assert.equal(kept.status, 200);
+  await stop(second, "SIGTERM");
+});
+
+test("a taken port and a bad setting are said plainly", async () => {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  try {
+    const taken = make({ PORT: String(address.port), DATA: data });
+    assert.notEqual(await taken.ended, 0);
+    assert.match(taken.output(), new RegExp(`port ${address.port} is taken`));
+    assert.doesNotMatch(taken.output(), /at .*\.ts:\d+/, "no stack trace");
+  } finally {
+    server.close();
+  }
+  const wrong = make({ PORT: "many", DATA: data });
+  assert.notEqual(await wrong.ended, 0);
+  assert.match(wrong.output(), /PORT is `many`; a whole number from 1 to 65535 is needed/);
+});

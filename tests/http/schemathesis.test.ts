@@ -1,0 +1,62 @@
+// schemathesis makes requests of all kinds from /openapi.json; nothing may fail inside, and every answer must be as
+// the document says (I10).
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { ROOT } from "../../scripts/paths.ts";
+import { KEY, order, serve } from "./support.ts";
+
+const VENV = join(ROOT, "target", "venv", "bin");
+const skip = existsSync(join(VENV, "schemathesis")) ? false : "there is no Python to run it with";
+
+function run(command: string, args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((done, failed) => {
+    const child = spawn(command, args, { cwd: join(ROOT, "target"), stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    child.stdout.on("data", (part: Buffer) => (output += part.toString()));
+    child.stderr.on("data", (part: Buffer) => (output += part.toString()));
+    child.once("error", failed);
+    child.once("close", (code) => done({ code, output }));
+  });
+}
+
+test("the document is valid", { skip }, async () => {
+  const service = await serve();
+  const document = await service.call("GET", "/openapi.json");
+  const file = join(ROOT, "target", "openapi.json");
+  writeFileSync(file, document.text);
+  const { code, output } = await run(join(VENV, "openapi-spec-validator"), [file]);
+  assert.equal(code, 0, output);
+});
+
+test(
+  "no request made from the document fails inside, and answers are as it says",
+  { skip, timeout: 300_000 },
+  async () => {
+    const service = await serve();
+    await service.register(order);
+    await service.expect(201, "POST", "/api/machines/order/entities", { body: { entity_id: "o-1" } });
+    const { code, output } = await run(join(VENV, "schemathesis"), [
+      "run",
+      `${service.runtime.url}/openapi.json`,
+      "--header",
+      `Authorization: Bearer ${KEY}`,
+      "--phases",
+      "examples,coverage,fuzzing",
+      "--checks",
+      "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
+      "--max-examples",
+      "25",
+      "--seed",
+      "1",
+      "--no-color",
+      "--generation-deterministic",
+    ]);
+    console.log(output.split("\n").slice(-25).join("\n# "));
+    assert.equal(code, 0, output);
+  },
+);
