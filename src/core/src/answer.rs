@@ -179,12 +179,12 @@ pub fn actions_of<'a>(machine: &'a Machine, row: &'a Row) -> impl Iterator<Item 
     let state = &machine.state(row.to).name;
     let region = machine.is_parallel().then(|| &machine.region(row.region).id);
     row.actions.iter().map(move |action| match &**action {
-        Action::Webhook { url } => ActionView::Webhook {
+        Action::Webhook { url, .. } => ActionView::Webhook {
             url: url.clone(),
             state: Arc::clone(state),
             region: region.cloned(),
         },
-        Action::Event { event_type } => ActionView::Event {
+        Action::Event { event_type, .. } => ActionView::Event {
             event_type: event_type.clone(),
             state: Arc::clone(state),
             region: region.cloned(),

@@ -33,6 +33,8 @@ pub mod joins;
 mod lint;
 pub mod machine;
 mod number;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod step;
 pub mod timeouts;
 

@@ -426,7 +426,7 @@ impl<'a> Compiler<'a> {
             .actions
             .iter()
             .flatten()
-            .map(|action| Arc::new(action.clone()))
+            .map(|action| Arc::new(action.action().clone()))
             .collect();
         Ok(Join {
             when: when.into(),

@@ -72,15 +72,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         body: &[u8],
     ) -> Result<BatchAnswer, Error> {
         let object = request::object(body)?;
-        let events = match object.get("events") {
-            Some(Value::Array(events)) => events,
-            _ => {
-                return Err(Error::invalid(
-                    "$.events",
-                    "it is no array",
-                    "an array of 1 to 1000 events",
-                ));
-            }
+        let Some(Value::Array(events)) = object.get("events") else {
+            return Err(Error::invalid(
+                "$.events",
+                "it is no array",
+                "an array of 1 to 1000 events",
+            ));
         };
         if events.is_empty() || events.len() > MAX_BATCH_EVENTS {
             let problem = format!("it has {} events", events.len());
@@ -126,13 +123,13 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         while !open.is_empty() {
             let later = open.split_off(fitting(&open));
             let mut round = self.round(open, answers).await;
-            if let Some(error) = round.failure {
-                if let Err(error) = tries.again(error, &self.clock, &self.random).await {
-                    for (place, _) in round.open.iter().chain(&later).flat_map(|group| &group.events) {
-                        settle(answers, *place, Err(error.clone()));
-                    }
-                    return;
+            if let Some(error) = round.failure
+                && let Err(error) = tries.again(error, &self.clock, &self.random).await
+            {
+                for (place, _) in round.open.iter().chain(&later).flat_map(|group| &group.events) {
+                    settle(answers, *place, Err(error.clone()));
                 }
+                return;
             }
             round.open.extend(later);
             open = round.open;
@@ -154,7 +151,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let found = match loaded_many(&targets, &results, &self.cache) {
             Ok(found) => found,
             Err(error) => {
-                groups.iter().for_each(|group| group.fail(answers, &error));
+                for group in &groups {
+                    group.fail(answers, &error);
+                }
                 return Round {
                     open: Vec::new(),
                     failure: None,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use statewright_core::definition::{Definition, Valid};
+use statewright_core::definition::Definition;
 use statewright_core::machine::Machine;
 
 use crate::error::Error;
@@ -17,7 +17,6 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) machine: Arc<Machine>,
-    pub(crate) valid: Valid,
     pub(crate) hash: Arc<str>,
 }
 
@@ -103,7 +102,6 @@ fn compile(machine_id: &str, hash: &str, text: &str) -> Result<Compiled, Error> 
     let machine = Machine::compile(&valid).map_err(|error| corrupt(error.to_string()))?;
     Ok(Compiled {
         machine: Arc::new(machine),
-        valid,
         hash: hash.into(),
     })
 }

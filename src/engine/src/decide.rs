@@ -200,10 +200,6 @@ impl Deciding {
         self.now
     }
 
-    pub(crate) fn loaded(&self) -> &Loaded {
-        &self.loaded
-    }
-
     /// That it does not exist.
     pub(crate) fn missing(&self) -> Error {
         let name = &self.loaded.name;

@@ -27,7 +27,7 @@ pub(crate) const ENTRY_ROWS: &str = "SELECT json_array(n.region, h.id) FROM enti
      WHERE e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = ?3";
 
 macro_rules! listed {
-    ($from:literal) => {
+    ($order:literal, $from:literal) => {
         concat!(
             "SELECT json_array(l.more, l.entity_id, r.effective, d.content_hash, e.context, e.uid, e.revision, \
                e.state_version, e.next_seq, e.created_at, e.updated_at, \
@@ -35,12 +35,17 @@ macro_rules! listed {
                  n.due_at, n.parked)) FROM entries n WHERE n.uid = e.uid)), \
                json((SELECT json_group_array(json_array(n.region, h.id)) FROM entries n \
                  CROSS JOIN history h ON h.uid = n.uid AND h.identity_key = n.key WHERE n.uid = e.uid))) \
-             FROM (SELECT entity_id, place, lead(1, 1, 0) OVER (ORDER BY place) AS more, \
-                 sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
-               FROM (SELECT q.entity_id, q.updated_at, octet_length(q.context) + 200 AS bytes, \
-                   row_number() OVER (",
+             FROM (SELECT entity_id, row_number() OVER (ORDER BY ",
+            $order,
+            ") AS place, lead(1, 1, 0) OVER (ORDER BY ",
+            $order,
+            ") AS more, sum(bytes) OVER (ORDER BY ",
+            $order,
+            " ROWS UNBOUNDED PRECEDING) - bytes AS before \
+               FROM (SELECT q.entity_id, q.updated_at, octet_length(q.context) + 200 AS bytes ",
             $from,
-            ") l CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = l.entity_id \
+            " LIMIT ?3)) l \
+             CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = l.entity_id \
              CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision \
              CROSS JOIN revisions d ON d.tenant = ?1 AND d.machine_id = ?2 AND d.revision = r.effective \
              WHERE l.before < ?4 ORDER BY l.place"
@@ -50,26 +55,29 @@ macro_rules! listed {
 
 /// Entities by id: prefix bounds ?5 and ?6, after ?7.
 pub(crate) const LIST_BY_ID: &str = listed!(
-    "ORDER BY q.entity_id) AS place FROM entities q \
+    "entity_id",
+    "FROM entities q \
      WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id >= ?5 AND q.entity_id < ?6 AND q.entity_id > ?7 \
-     ORDER BY q.entity_id LIMIT ?3))"
+     ORDER BY q.entity_id"
 );
 
 /// Entities by update: as by id, and not before ?8, after (?9, ?7).
 pub(crate) const LIST_BY_UPDATE: &str = listed!(
-    "ORDER BY q.updated_at, q.entity_id) AS place FROM entities q \
+    "updated_at, entity_id",
+    "FROM entities q \
      WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.updated_at >= ?8 \
        AND (q.updated_at, q.entity_id) > (?9, ?7) AND q.entity_id >= ?5 AND q.entity_id < ?6 \
-     ORDER BY q.updated_at, q.entity_id LIMIT ?3))"
+     ORDER BY q.updated_at, q.entity_id"
 );
 
 /// Entities by the state of a region: as by id, region ?8, state ?9, not updated before ?10.
 pub(crate) const LIST_BY_STATE: &str = listed!(
-    "ORDER BY q.entity_id) AS place FROM entries s \
+    "entity_id",
+    "FROM entries s \
      CROSS JOIN entities q ON q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id = s.entity_id AND q.uid = s.uid \
      WHERE s.tenant = ?1 AND s.machine_id = ?2 AND s.region = ?8 AND s.state = ?9 \
        AND s.entity_id >= ?5 AND s.entity_id < ?6 AND s.entity_id > ?7 AND q.updated_at >= ?10 \
-     ORDER BY s.entity_id LIMIT ?3))"
+     ORDER BY s.entity_id"
 );
 
 /// Deletes an entity of an incarnation with all that belongs to it (S2.242).
@@ -416,9 +424,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 }
             };
             let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
-            let tree = match deciding.tree_mut() {
-                Some(tree) => tree,
-                None => return Err(missing(&name)),
+            let Some(tree) = deciding.tree_mut() else {
+                return Err(missing(&name));
             };
             let released = tree.entity_mut(EntityIx::ROOT).release_timers();
             if released == 0 {

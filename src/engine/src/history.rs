@@ -17,14 +17,17 @@ use crate::views::HistoryView;
 macro_rules! rows {
     ($order:literal, $after:literal) => {
         concat!(
-            "SELECT json_array(l.more, h.id, h.from_state, h.to_state, h.event_type, h.event_params, h.actions, h.region, \
-               h.timestamp, h.created_at, h.identity_key, h.cause, h.revision) \
-             FROM (SELECT id, place, lead(1, 1, 0) OVER (ORDER BY place) AS more, \
-                 sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
-               FROM (SELECT q.id, octet_length(q.event_params) + 200 AS bytes, \
-                   row_number() OVER (ORDER BY ",
+            "SELECT json_array(l.more, h.id, h.from_state, h.to_state, h.event_type, h.event_params, h.actions, \
+               h.region, h.timestamp, h.created_at, h.identity_key, h.cause, h.revision) \
+             FROM (SELECT id, row_number() OVER (ORDER BY ",
             $order,
-            ") AS place FROM entities e CROSS JOIN history q ON q.uid = e.uid \
+            ") AS place, lead(1, 1, 0) OVER (ORDER BY ",
+            $order,
+            ") AS more, sum(bytes) OVER (ORDER BY ",
+            $order,
+            " ROWS UNBOUNDED PRECEDING) - bytes AS before \
+               FROM (SELECT q.id, q.timestamp, octet_length(q.event_params) + 200 AS bytes \
+                 FROM entities e CROSS JOIN history q ON q.uid = e.uid \
                  WHERE e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = ?3 AND ",
             $after,
             " ORDER BY ",
@@ -35,9 +38,9 @@ macro_rules! rows {
 }
 
 /// By timestamp, then id; after (?6, ?7).
-pub(crate) const BY_TIME: &str = rows!("q.timestamp, q.id", "(q.timestamp, q.id) > (?6, ?7)");
+pub(crate) const BY_TIME: &str = rows!("timestamp, id", "(q.timestamp, q.id) > (?6, ?7)");
 /// By id: in the order of the commits; after ?7.
-pub(crate) const BY_ID: &str = rows!("q.id", "q.id > ?7 AND ?6 IS NOT NULL");
+pub(crate) const BY_ID: &str = rows!("id", "q.id > ?7 AND ?6 IS NOT NULL");
 
 /// What a caller asks of a history.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,7 @@
 //! What an event needs, read in one batch: the machine, the revision in force, the entity, what it remembers.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -281,11 +281,11 @@ pub(crate) fn load_many(targets: &[Target], cache: &DefinitionCache) -> Vec<Stat
         })
         .collect();
     let mut known: Vec<Arc<str>> = Vec::new();
-    let mut machines = BTreeMap::new();
+    let mut machines = BTreeSet::new();
     for target in targets {
-        machines.insert((target.name.tenant.as_str(), target.name.machine_id.as_str()), ());
+        machines.insert((target.name.tenant.as_str(), target.name.machine_id.as_str()));
     }
-    for (tenant, machine_id) in machines.into_keys() {
+    for (tenant, machine_id) in machines {
         known.extend(cache.known(tenant, machine_id));
     }
     vec![

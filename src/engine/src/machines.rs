@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use statewright_core::definition::{Definition, FLAT_REGION, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use statewright_core::diagram;
+use statewright_core::entity::Configuration;
 use statewright_core::fault::Fault;
 use statewright_core::ids::{MachineId, Millis, Revision, TenantId};
 use statewright_core::machine::Machine;
@@ -13,6 +15,7 @@ use crate::Engine;
 use crate::cache::content_hash;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, random_name};
 use crate::error::{Error, LiveState};
+use crate::evaluate::entity_name;
 use crate::load::{decode, rows_of};
 use crate::page::{Page, Paging, cut};
 use crate::request;
@@ -31,11 +34,12 @@ pub(crate) const REVISION: &str = "SELECT json_array(r.revision, r.content_hash,
      WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0";
 
 /// Machines in the order of their creation, after (?3, ?4).
-pub(crate) const LIST: &str = "SELECT json_array(l.more, r.revision, r.content_hash, r.created_at, l.created_at, r.definition) \
-     FROM (SELECT machine_id, head, created_at, place, lead(1, 1, 0) OVER (ORDER BY place) AS more, \
-         sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
-       FROM (SELECT m.machine_id, m.head, m.created_at, octet_length(v.definition) + 200 AS bytes, \
-           row_number() OVER (ORDER BY m.created_at, m.machine_id) AS place \
+pub(crate) const LIST: &str = "SELECT json_array(l.more, r.revision, r.content_hash, r.created_at, l.created_at, \
+       r.definition) \
+     FROM (SELECT machine_id, head, created_at, row_number() OVER (ORDER BY created_at, machine_id) AS place, \
+         lead(1, 1, 0) OVER (ORDER BY created_at, machine_id) AS more, \
+         sum(bytes) OVER (ORDER BY created_at, machine_id ROWS UNBOUNDED PRECEDING) - bytes AS before \
+       FROM (SELECT m.machine_id, m.head, m.created_at, octet_length(v.definition) + 200 AS bytes \
          FROM machines m CROSS JOIN revisions v ON v.tenant = m.tenant AND v.machine_id = m.machine_id \
            AND v.revision = m.head \
          WHERE m.tenant = ?1 AND m.deleted = 0 AND (m.created_at, m.machine_id) > (?3, ?4) \
@@ -44,12 +48,12 @@ pub(crate) const LIST: &str = "SELECT json_array(l.more, r.revision, r.content_h
      WHERE l.before < ?5 ORDER BY l.place";
 
 /// Revisions of a machine, the newest first, before ?4.
-pub(crate) const REVISIONS: &str = "SELECT json_array(l.more, r.revision, r.label, r.content_hash, r.supersedes, r.effective, \
-       l.head, r.created_at, r.definition) \
-     FROM (SELECT revision, head, place, lead(1, 1, 0) OVER (ORDER BY place) AS more, \
-         sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
-       FROM (SELECT v.revision, m.head, octet_length(v.definition) + 200 AS bytes, \
-           row_number() OVER (ORDER BY v.revision DESC) AS place \
+pub(crate) const REVISIONS: &str = "SELECT json_array(l.more, r.revision, r.label, r.content_hash, r.supersedes, \
+       r.effective, l.head, r.created_at, r.definition) \
+     FROM (SELECT revision, head, row_number() OVER (ORDER BY revision DESC) AS place, \
+         lead(1, 1, 0) OVER (ORDER BY revision DESC) AS more, \
+         sum(bytes) OVER (ORDER BY revision DESC ROWS UNBOUNDED PRECEDING) - bytes AS before \
+       FROM (SELECT v.revision, m.head, octet_length(v.definition) + 200 AS bytes \
          FROM machines m CROSS JOIN revisions v ON v.tenant = m.tenant AND v.machine_id = m.machine_id \
          WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0 AND v.revision < ?4 \
          ORDER BY v.revision DESC LIMIT ?3)) l \
@@ -141,6 +145,19 @@ pub(crate) struct StoredRevision {
     machine_created_at: Millis,
 }
 
+/// A row of [`REVISIONS`].
+type RevisionRow = (
+    u8,
+    u64,
+    Option<String>,
+    String,
+    Option<u64>,
+    u64,
+    u64,
+    i64,
+    String,
+);
+
 /// A definition that was read from a body.
 struct Read {
     valid: Valid,
@@ -160,7 +177,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// # Errors
     /// The definition has faults, or there is such a machine.
     pub async fn create_machine(&self, tenant: &TenantId, body: &[u8]) -> Result<MachineView, Error> {
-        let read = read_definition(body)?;
+        let read = read_definition(body, None)?;
         self.write_revision(tenant, &read, None).await
     }
 
@@ -189,7 +206,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 ));
             }
         };
-        let read = read_definition(body)?;
+        let read = read_definition(body, Some(&id))?;
         if read.valid.definition.machine_id != id.as_str() {
             return Err(Error::invalid(
                 "$.machine_id",
@@ -493,21 +510,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         if found.is_empty() && paging.cursor.is_none() {
             return Err(Error::NoMachine(machine_id.to_owned()));
         }
-        type Row = (
-            u8,
-            u64,
-            Option<String>,
-            String,
-            Option<u64>,
-            u64,
-            u64,
-            i64,
-            String,
-        );
         let mut more = 0_u8;
         let mut views = Vec::new();
         for row in found {
-            let (left, revision, label, content_hash, supersedes, effective, head, created, definition): Row =
+            let (left, revision, label, content_hash, supersedes, effective, head, created, definition): RevisionRow =
                 decode(row)?;
             more = left;
             views.push(RevisionView {
@@ -565,7 +571,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// # Errors
     /// The body is no JSON or larger than a definition may be. Faults are no error here: the answer lists them.
     pub fn validate(&self, body: &[u8]) -> Result<ValidationView, Error> {
-        match read_definition(body) {
+        match read_definition(body, None) {
             Ok(read) => Ok(ValidationView {
                 valid: true,
                 faults: Vec::new(),
@@ -601,6 +607,43 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             })
         };
         rows_of(&results, 1).iter().map(read).collect()
+    }
+
+    /// A diagram of a machine as `mermaid` or `dot` text, with the current states of an entity marked if one is named.
+    ///
+    /// # Errors
+    /// The format is unknown, or there is no such machine or entity.
+    pub async fn diagram(
+        &self,
+        tenant: &TenantId,
+        machine_id: &str,
+        format: Option<&str>,
+        entity_id: Option<&str>,
+    ) -> Result<String, Error> {
+        let machine = request::machine_id(machine_id)?;
+        let draw: fn(&Machine, Option<&Configuration>) -> String = match format {
+            None | Some("mermaid") => diagram::mermaid,
+            Some("dot") => diagram::dot,
+            Some(_) => {
+                return Err(Error::invalid(
+                    "format",
+                    "it is no format of a diagram",
+                    "`mermaid` or `dot`",
+                ));
+            }
+        };
+        let Some(entity_id) = entity_id else {
+            let head = self.head(tenant, &machine).await?;
+            return Ok(draw(&head.machine, None));
+        };
+        let name = entity_name(tenant, machine_id, entity_id)?;
+        let loaded = self.load(&name, &[]).await?;
+        let stored = loaded.stored.as_ref().ok_or_else(|| Error::NoEntity {
+            machine: machine.to_string(),
+            entity: name.entity_id.to_string(),
+        })?;
+        let current = stored.tree.root().configuration();
+        Ok(draw(&loaded.compiled.machine, Some(&current)))
     }
 }
 
@@ -639,12 +682,16 @@ fn machine_view(
     })
 }
 
-/// Reads and checks a definition, and makes the text under which it is stored: its own keys, sorted.
-fn read_definition(body: &[u8]) -> Result<Read, Error> {
+/// Reads and checks a definition, and makes the text under which it is stored: its own keys, sorted, with the
+/// machine's id where the path alone names it.
+fn read_definition(body: &[u8], of_path: Option<&MachineId>) -> Result<Read, Error> {
     let document = request::document(body)?;
     let own = match document {
         Value::Object(mut object) => {
             object.retain(|key, _| !SERVER_KEYS.contains(&key.as_str()));
+            if let Some(id) = of_path.filter(|_| !object.contains_key("machine_id")) {
+                object.insert("machine_id".to_owned(), json!(id));
+            }
             Value::Object(object)
         }
         other => other,

@@ -75,7 +75,7 @@ pub(crate) fn cursor(last: &impl Serialize) -> String {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || text.len() % 2 != 0 || text.len() > 4096 {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) || text.len() > 4096 {
         return None;
     }
     (0..text.len())

@@ -86,6 +86,18 @@ pub struct FailingTimer {
     pub next_try_at: Option<i64>,
 }
 
+/// A row of [`TROUBLED`].
+type TroubledRow = (
+    String,
+    String,
+    String,
+    Option<i64>,
+    Option<String>,
+    u64,
+    Option<String>,
+    Option<i64>,
+);
+
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// The last pass of the scanner, and the overdue, parked and failing timers of a tenant.
     ///
@@ -115,18 +127,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let last_pass = rows_of(&results, 0).first().map(|row| decode(row)).transpose()?;
         let mut parked = Vec::new();
         let mut failing = Vec::new();
-        type Row = (
-            String,
-            String,
-            String,
-            Option<i64>,
-            Option<String>,
-            u64,
-            Option<String>,
-            Option<i64>,
-        );
         for row in rows_of(&results, 1) {
-            let (machine_id, entity_id, region, due_at, why, failures, error, wake_at): Row = decode(row)?;
+            let (machine_id, entity_id, region, due_at, why, failures, error, wake_at): TroubledRow =
+                decode(row)?;
             match why {
                 Some(error) => parked.push(ParkedTimer {
                     machine_id,

@@ -9,6 +9,7 @@ use crate::load::{decode, rows_of};
 pub const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_initial.sql")];
 
 /// The schema version of this program.
+#[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 const HAS_SCHEMA: &str =

@@ -421,9 +421,12 @@ fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 3]) -> 
     let commit = || commit_id.into();
     let takes_commit = entities == HELD_ENTITIES;
     for (sql, rows) in [(entities, entity_rows), (entries, entry_rows)] {
-        batch.extend(rows.parameters().map(|rows| match takes_commit {
-            true => Statement::new(sql, [rows.into(), commit()]),
-            false => Statement::new(sql, [rows.into()]),
+        batch.extend(rows.parameters().map(|rows| {
+            if takes_commit {
+                Statement::new(sql, [rows.into(), commit()])
+            } else {
+                Statement::new(sql, [rows.into()])
+            }
         }));
     }
     batch.extend(

@@ -5,6 +5,7 @@ pub(crate) mod shape;
 mod validate;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,11 +35,13 @@ pub const SERVER_KEYS: [&str; 7] = [
 /// A machine's definition (S2.34, S2.35): flat with `states` and `initial_state`, or parallel with `regions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields, transform = crate::schema::definition))]
 pub struct Definition {
     /// The machine's name within its tenant: 1 to 128 bytes without control characters.
     pub machine_id: String,
     /// The rules it runs by; `statewright.v1` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::ContractName>"))]
     pub contract: Option<String>,
     /// A label for this revision, such as a version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,12 +77,14 @@ pub struct Definition {
     pub broadcast: Option<Vec<String>>,
     /// Keys without a meaning, kept as they came (only in `statemachine-e1e4.v1`).
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
 }
 
 /// A region of a parallel machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub struct RegionDef {
     /// Its name, matched literally everywhere (S2.38).
     pub id: String,
@@ -95,12 +100,14 @@ pub struct RegionDef {
     pub sub_machines: Option<BTreeMap<String, SubMachineDef>>,
     /// Keys without a meaning, kept as they came.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
 }
 
 /// A transition: in state `from`, on event `on`, if the guard passes, to state `to`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields, transform = crate::schema::transition))]
 pub struct TransitionDef {
     /// The region it moves; every transition of a parallel machine names one (S2.36).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,29 +120,62 @@ pub struct TransitionDef {
     pub on: String,
     /// The condition; none is always true (S2.56).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<GuardDef>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::AnyGuard>"))]
     pub guard: Option<Value>,
     /// What it is for, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Keys without a meaning, kept as they came.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
 }
 
-/// A guard in the form that `statewright.v1` takes: one comparison, `all` of several, or `any` of several; a
-/// `$timeout` transition adds its delay (S2.57, M6).
+/// A guard in the form that `statewright.v1` takes (S2.57).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, deny_unknown_fields)]
+pub enum GuardDef {
+    /// A comparison.
+    Comparison {
+        /// The param, or else the context field, that is compared (S2.65).
+        field: String,
+        /// The comparison.
+        op: GuardOp,
+        /// What the field is compared with.
+        value: Value,
+    },
+    /// True when every member is (S2.63).
+    All {
+        /// The members.
+        all: Vec<GuardDef>,
+    },
+    /// True when a member is (S2.64).
+    Any {
+        /// The members.
+        any: Vec<GuardDef>,
+    },
+}
+
+/// The guard of a `$timeout` in the form that `statewright.v1` takes: one delay, and conditions beside it (M6).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = crate::schema::timeout_guard))]
 #[serde(deny_unknown_fields)]
-pub struct GuardDef {
-    /// The param, or else the context field, that is compared (S2.65).
+pub struct TimeoutGuardDef {
+    /// How many seconds after its state's entry it is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<NonZeroU64>,
+    /// How many milliseconds after its state's entry it is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<NonZeroU64>,
+    /// The context field that is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// The comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<GuardOp>,
-    /// What it is compared with.
+    /// What the field is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// True when every member is.
@@ -144,12 +184,6 @@ pub struct GuardDef {
     /// True when a member is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any: Option<Vec<GuardDef>>,
-    /// Only on `$timeout`: how many seconds after its state's entry it is due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_seconds: Option<u64>,
-    /// Only on `$timeout`: how many milliseconds after its state's entry it is due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_ms: Option<u64>,
 }
 
 /// The comparisons of a guard (S2.58 to S2.61).
@@ -212,6 +246,7 @@ impl GuardOp {
 /// A join: when all its conditions hold after a write, its target region moves in the same commit (S2.77).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub struct JoinDef {
     /// Region and state, for each region that must be in a certain state.
     pub when: BTreeMap<String, String>,
@@ -224,13 +259,42 @@ pub struct JoinDef {
     pub trigger: Option<JoinTrigger>,
     /// What is done when it fires (S2.86).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actions: Option<Vec<Action>>,
+    pub actions: Option<Vec<JoinAction>>,
     /// What it is for, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Keys without a meaning, kept as they came.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
+}
+
+/// An action of a join: alone, or as a state's action is written. It is done when the join fires, whatever state it
+/// names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum JoinAction {
+    /// The action alone.
+    Bare(Action),
+    /// In the form of a state's action.
+    Entered(ActionDef),
+}
+
+impl JoinAction {
+    /// What is done.
+    pub fn action(&self) -> &Action {
+        match self {
+            Self::Bare(action) => action,
+            Self::Entered(def) => &def.action,
+        }
+    }
+}
+
+impl Default for JoinAction {
+    fn default() -> Self {
+        Self::Bare(Action::default())
+    }
 }
 
 /// What makes a join fire (M3).
@@ -247,6 +311,7 @@ pub enum JoinTrigger {
 /// An action and the state whose entry calls for it (S2.110).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub struct ActionDef {
     /// The state whose entry calls for it, self-transitions included (S2.111).
     pub on_enter: String,
@@ -257,29 +322,40 @@ pub struct ActionDef {
     pub action: Action,
     /// Keys without a meaning, kept as they came.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
 }
 
 /// What an action does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Action {
     /// An HTTP request to an address.
     Webhook {
         /// The address.
         url: String,
+        /// Keys without a meaning, kept as they came.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        extra: Map<String, Value>,
     },
     /// An event to the operator's event collector.
     Event {
         /// Its type.
         event_type: String,
+        /// Keys without a meaning, kept as they came.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        extra: Map<String, Value>,
     },
 }
 
 /// The child machine of a compound state (S2.156, S2.173).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub struct SubMachineDef {
     /// The child's machine.
     pub machine_id: String,
@@ -297,6 +373,7 @@ pub struct SubMachineDef {
     pub reentry: Option<Reentry>,
     /// Keys without a meaning, kept as they came.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
 }
 
@@ -304,6 +381,7 @@ impl Default for Action {
     fn default() -> Self {
         Self::Event {
             event_type: String::new(),
+            extra: Map::new(),
         }
     }
 }
@@ -333,11 +411,16 @@ pub enum Reentry {
 /// A rule that says when a managed child is complete.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
 pub struct CompletionRule {
     /// The state each of the child's regions must be in.
     pub when: BTreeMap<String, String>,
     /// The state the parent moves to.
     pub target: String,
+    /// Keys without a meaning, kept as they came.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub extra: Map<String, Value>,
 }
 
 /// A definition that was read and found without fault, with its warnings.

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::shape::{Findings, Path, kind_of, list, nearest, shortened};
 use super::{
-    Action, ActionDef, CompletionRule, Definition, JoinDef, JoinTrigger, Lifecycle, Reentry, RegionDef,
-    SERVER_KEYS, SubMachineDef, TransitionDef, Valid, validate,
+    Action, ActionDef, CompletionRule, Definition, JoinAction, JoinDef, JoinTrigger, Lifecycle, Reentry,
+    RegionDef, SERVER_KEYS, SubMachineDef, TransitionDef, Valid, validate,
 };
 use crate::contract::Contract;
 use crate::fault::Fault;
@@ -216,6 +216,13 @@ fn join(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> Jo
     ];
     let extra = findings.unknown_keys(path, object, &known);
     let when = text_map(findings, path, object, "when", true);
+    if findings.strict && when.as_ref().is_some_and(BTreeMap::is_empty) {
+        findings.fault(
+            &path.key("when"),
+            "it is empty",
+            "at least one region and the state it must be in",
+        );
+    }
     let target_region = findings.text(path, object, "target_region");
     let target_state = findings.text(path, object, "target_state");
     let trigger = findings
@@ -232,7 +239,7 @@ fn join(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> Jo
                 None
             }
         });
-    let actions = list_of(findings, path, object, "actions", action);
+    let actions = list_of(findings, path, object, "actions", join_action);
     let description = findings.optional_text(path, object, "description");
     JoinDef {
         when: when.unwrap_or_default(),
@@ -242,6 +249,15 @@ fn join(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> Jo
         actions,
         description,
         extra,
+    }
+}
+
+/// An action alone, or with `on_enter` around it.
+fn join_action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> JoinAction {
+    if object.contains_key("action") || object.contains_key("on_enter") {
+        JoinAction::Entered(action_def(findings, path, object))
+    } else {
+        JoinAction::Bare(action(findings, path, object))
     }
 }
 
@@ -276,7 +292,7 @@ fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
     };
     match kind.as_str() {
         "webhook" => {
-            findings.unknown_keys(path, object, &["type", "url"]);
+            let extra = findings.unknown_keys(path, object, &["type", "url"]);
             let url = findings.text(path, object, "url").unwrap_or_default();
             let web = url.starts_with("https://") || url.starts_with("http://");
             if findings.strict && !web && !url.is_empty() {
@@ -286,12 +302,13 @@ fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
                     "an address that starts with `https://`",
                 );
             }
-            Action::Webhook { url }
+            Action::Webhook { url, extra }
         }
         "event" => {
-            findings.unknown_keys(path, object, &["type", "event_type"]);
+            let extra = findings.unknown_keys(path, object, &["type", "event_type"]);
             Action::Event {
                 event_type: findings.name(path, object, "event_type").unwrap_or_default(),
+                extra,
             }
         }
         other => {
@@ -399,11 +416,12 @@ fn sub_machine(findings: &mut Findings, path: &Path, object: &Map<String, Value>
 }
 
 fn completion_rule(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> CompletionRule {
-    findings.unknown_keys(path, object, &["when", "target"]);
+    let extra = findings.unknown_keys(path, object, &["when", "target"]);
     let when = text_map(findings, path, object, "when", true);
     let target = findings.text(path, object, "target");
     CompletionRule {
         when: when.unwrap_or_default(),
         target: target.unwrap_or_default(),
+        extra,
     }
 }

@@ -276,13 +276,6 @@ fn check_joins(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definiti
     for (index, join) in joins.iter().enumerate() {
         let path = path.item(index);
         let when = path.key("when");
-        if join.when.is_empty() && findings.strict {
-            findings.fault(
-                &when,
-                "it is empty",
-                "at least one region and the state it must be in",
-            );
-        }
         for (region, state) in &join.when {
             let path = when.key(region);
             check_place(findings, scope, (&path, region), &[(&path, state)]);

@@ -169,6 +169,14 @@ fn condition_object(findings: &mut Findings, path: &Path, object: &Map<String, V
 
 fn comparison(findings: &mut Findings, path: &Path, object: &Map<String, Value>) {
     findings.unknown_keys(path, object, &["field", "op", "value"]);
+    if !object.is_empty()
+        && !["field", "op", "value"]
+            .iter()
+            .any(|key| object.contains_key(*key))
+    {
+        // Nothing but unknown keys: what they were meant to be is not missing as well.
+        return;
+    }
     findings.text(path, object, "field");
     let value = object.get("value");
     if value.is_none() {
