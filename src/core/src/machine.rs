@@ -282,7 +282,7 @@ impl<'a> Compiler<'a> {
     fn compile(mut self) -> Result<Machine, CompileError> {
         let definition = self.definition;
         let id = MachineId::new(&definition.machine_id).map_err(|_| missing(&definition.machine_id))?;
-        match &definition.regions {
+        match definition.regions.as_ref().filter(|regions| !regions.is_empty()) {
             Some(regions) => {
                 for region in regions {
                     self.add_region(&region.id, &region.states, &region.initial_state)?;

@@ -445,6 +445,6 @@ impl Definition {
 
     /// Whether it has regions of its own.
     pub fn is_parallel(&self) -> bool {
-        self.regions.is_some()
+        self.regions.as_ref().is_some_and(|regions| !regions.is_empty())
     }
 }

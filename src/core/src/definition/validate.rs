@@ -18,7 +18,13 @@ struct Scope<'a> {
 
 pub(super) fn check(findings: &mut Findings, definition: &Definition, contract: Contract) {
     let root = Path::root();
-    let scope = match (&definition.states, &definition.regions) {
+    // The seed's service writes both, one of them empty.
+    let given = |list: usize, other: usize| findings.strict || list > 0 || other == 0;
+    let (states, regions) = (definition.states.as_deref(), definition.regions.as_deref());
+    let counts = (states.map_or(0, <[_]>::len), regions.map_or(0, <[_]>::len));
+    let states = states.filter(|_| given(counts.0, counts.1));
+    let regions = regions.filter(|_| given(counts.1, counts.0));
+    let scope = match (states, regions) {
         (Some(_), Some(_)) => {
             findings.fault(
                 &root.key("regions"),
@@ -64,6 +70,7 @@ fn flat<'a>(
     let path = root.key("initial_state");
     match definition.initial_state.as_deref() {
         None => findings.fault(&path, "it is missing", "one of the states"),
+        Some("") => findings.fault(&path, "it is empty", "one of the states"),
         Some(initial) => check_state(findings, &path, initial, &known, "this machine"),
     }
     check_sub_machines(findings, root, definition.sub_machines.as_ref(), &known);
@@ -93,7 +100,11 @@ fn parallel<'a>(
     if regions.is_empty() {
         findings.fault(&path, "it is empty", "at least one region");
     }
-    if definition.initial_state.is_some() {
+    if definition
+        .initial_state
+        .as_deref()
+        .is_some_and(|initial| findings.strict || !initial.is_empty())
+    {
         findings.fault(
             &root.key("initial_state"),
             "a parallel machine has none",
