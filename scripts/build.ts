@@ -10,16 +10,20 @@ import { pathToFileURL } from "node:url";
 import { ROOT, WORKER_DIR } from "./paths.ts";
 
 const SOURCES = ["Cargo.toml", "Cargo.lock", "src", "scripts/build.ts"];
+/** What stands in `src` and is no part of the Worker. */
+const ASIDE = new Set(["tests", "benches"]);
 
-/** Names, sizes and times of all that the Worker is made from. */
+/** Names and contents of all that the Worker is made from. */
 function fingerprint(): string {
   const hash = createHash("sha256");
   const visit = (path: string): void => {
     const stat = statSync(join(ROOT, path));
     if (stat.isDirectory()) {
-      for (const name of readdirSync(join(ROOT, path)).sort()) visit(`${path}/${name}`);
+      for (const name of readdirSync(join(ROOT, path)).sort()) {
+        if (!ASIDE.has(name)) visit(`${path}/${name}`);
+      }
     } else {
-      hash.update(`${path} ${stat.size} ${stat.mtimeMs}\n`);
+      hash.update(`${path} ${stat.size}\n`).update(readFileSync(join(ROOT, path)));
     }
   };
   for (const path of SOURCES) visit(path);
