@@ -62,7 +62,7 @@ pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
         description: findings.optional_text(&path, object, "description"),
         meta: object.get("meta").filter(|value| !value.is_null()).cloned(),
         states: names(&mut findings, &path, object, "states"),
-        initial_state: findings.optional_text(&path, object, "initial_state"),
+        initial_state: findings.optional_filled_text(&path, object, "initial_state"),
         regions: list_of(&mut findings, &path, object, "regions", region),
         transitions: required_list_of(&mut findings, &path, object, "transitions", transition),
         joins: list_of(&mut findings, &path, object, "joins", join),
@@ -189,7 +189,7 @@ fn region(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
 fn transition(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> TransitionDef {
     let known = ["region", "from", "to", "on", "guard", "description"];
     let extra = findings.unknown_keys(path, object, &known);
-    let region = findings.optional_text(path, object, "region");
+    let region = findings.optional_filled_text(path, object, "region");
     let from = findings.text(path, object, "from");
     let to = findings.text(path, object, "to");
     let on = findings.name(path, object, "on");
@@ -264,7 +264,7 @@ fn join_action(findings: &mut Findings, path: &Path, object: &Map<String, Value>
 fn action_def(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> ActionDef {
     let extra = findings.unknown_keys(path, object, &["on_enter", "region", "action"]);
     let on_enter = findings.text(path, object, "on_enter");
-    let region = findings.optional_text(path, object, "region");
+    let region = findings.optional_filled_text(path, object, "region");
     let action_path = path.key("action");
     let Some(value) = object.get("action") else {
         findings.fault(
@@ -344,8 +344,10 @@ fn text_map(
     };
     let mut map = BTreeMap::new();
     for (name, value) in findings.object(&path, value)? {
+        findings.filled(&path, name);
         match value {
             Value::String(text) => {
+                findings.filled(&path.key(name), text);
                 map.insert(name.clone(), text.clone());
             }
             other => findings.fault(&path.key(name), format!("it is {}", kind_of(other)), "a string"),
@@ -363,6 +365,7 @@ fn sub_machines(
     let path = path.key("sub_machines");
     let mut map = BTreeMap::new();
     for (state, value) in findings.object(&path, value)? {
+        findings.filled(&path, state);
         let path = path.key(state);
         if let Some(object) = findings.object(&path, value) {
             map.insert(state.clone(), sub_machine(findings, &path, object));

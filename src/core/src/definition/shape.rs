@@ -99,12 +99,26 @@ impl Findings {
             self.fault(&path.key(key), "it is missing", "a string");
             return None;
         }
+        self.optional_filled_text(path, object, key)
+    }
+
+    /// An optional text under a key that is not empty where it is there; null counts as left out.
+    pub(crate) fn optional_filled_text(
+        &mut self,
+        path: &Path,
+        object: &Map<String, Value>,
+        key: &str,
+    ) -> Option<String> {
         let text = self.optional_text(path, object, key)?;
+        self.filled(&path.key(key), &text).then_some(text)
+    }
+
+    /// Whether a text is not empty; says so if it is.
+    pub(crate) fn filled(&mut self, path: &Path, text: &str) -> bool {
         if text.is_empty() {
-            self.fault(&path.key(key), "it is empty", "a string that is not empty");
-            return None;
+            self.fault(path, "it is empty", "a string that is not empty");
         }
-        Some(text)
+        !text.is_empty()
     }
 
     /// An optional text under a key; null counts as left out.
