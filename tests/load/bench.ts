@@ -1,0 +1,251 @@
+// `make bench`: the service under load beside the floor (floor.js), on one runtime in one run.
+//
+//   --quick   a few seconds, to see that it runs: its numbers mean nothing, and nothing is demanded of them
+//
+// Another program may take the processor at any time, so the two run in turn, round by round, and what is told is the
+// median over the rounds of their ratio. Prints Markdown.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { load, median } from "./client.ts";
+import { armed, floor, statewright, type Subject } from "./services.ts";
+import { gzippedBytes, startupCpu } from "./startup.ts";
+
+const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const quick = options.quick;
+
+const ENTITIES = 200;
+const BATCH = 1000;
+const BEGAN = Date.now();
+
+/** A result, and what is demanded of it. */
+interface Line {
+  readonly what: string;
+  readonly columns: readonly string[];
+  readonly value: number;
+  readonly unit: string;
+  readonly least?: number;
+  readonly most?: number;
+}
+
+const lines: Line[] = [];
+let clock = BEGAN;
+
+/** A time that no event had before: each is an event of its own. */
+const tick = (): number => (clock += 1);
+
+const eventOf = (id: string, timestamp: number) => ({
+  event_type: "turn",
+  entity_key: "id",
+  params: { id, amount: 4200, currency: "EUR" },
+  timestamp,
+});
+
+/** Requests of one event each, entity after entity, so that no two in flight are of the same one. */
+function events(subject: Subject): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    next = (next + 1) % ENTITIES;
+    const answer = await subject.client.post(subject.one, JSON.stringify(eventOf(`e-${next}`, tick())));
+    if (!answer.includes('"transition":"')) throw new Error(`nothing moved: ${answer}`);
+  };
+}
+
+/** Requests of a batch of events, each of another entity. */
+function batches(subject: Subject): () => Promise<void> {
+  return async () => {
+    const timestamp = tick();
+    const body = { events: Array.from({ length: BATCH }, (_, index) => eventOf(`e-${index}`, timestamp)) };
+    const answer = await subject.client.post(subject.many, JSON.stringify(body));
+    const { succeeded, failed } = JSON.parse(answer) as { succeeded: number; failed: number };
+    if (succeeded !== BATCH || failed !== 0) throw new Error(`not all moved: ${answer.slice(0, 500)}`);
+  };
+}
+
+/** The median rates of both, and the median of their ratios. */
+interface Comparison {
+  readonly service: number;
+  readonly floor: number;
+  readonly ratio: number;
+  /** The median time of a request to the service, and the 99th percentile. */
+  readonly middle: number;
+  readonly late: number;
+}
+
+/** Loads both in turn; which one comes first changes from round to round. */
+async function compare(
+  service: () => Promise<void>,
+  below: () => Promise<void>,
+  connections: number,
+  rounds: number,
+  millis: number,
+): Promise<Comparison> {
+  const rates = { service: [] as number[], floor: [] as number[] };
+  const times: number[] = [];
+  const run = {
+    service: async () => {
+      const { rate, times: taken } = await load(connections, millis, service);
+      rates.service.push(rate);
+      times.push(...taken);
+    },
+    floor: async () => void rates.floor.push((await load(connections, millis, below)).rate),
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    const order = round % 2 === 0 ? (["service", "floor"] as const) : (["floor", "service"] as const);
+    for (const name of order) await run[name]();
+  }
+  times.sort((a, b) => a - b);
+  return {
+    service: median(rates.service),
+    floor: median(rates.floor),
+    ratio: median(rates.service.map((rate, round) => rate / (rates.floor[round] ?? NaN))),
+    middle: median(times),
+    late: times[Math.floor(times.length * 0.99)] ?? NaN,
+  };
+}
+
+/** That every event counted was stored. */
+async function stored(subject: Subject, least: number): Promise<void> {
+  const [row] = await subject.runtime.sql("SELECT count(*) AS rows FROM history");
+  const rows = Number(row?.["rows"]);
+  if (rows < least) throw new Error(`${rows} rows of history for ${least} events`);
+}
+
+async function compareLoads(folder: string): Promise<void> {
+  const ids = Array.from({ length: BATCH }, (_, index) => `e-${index}`);
+  const [service, below] = await Promise.all([
+    statewright(join(folder, "service")),
+    floor(join(folder, "floor"), ids),
+  ]);
+  try {
+    // Makes the entities, and both warm.
+    for (const send of [events(service), events(below)]) await load(16, quick ? 200 : 3000, send);
+    for (const send of [batches(service), batches(below)]) await load(1, quick ? 1 : 1000, send);
+
+    for (const connections of [1, 16]) {
+      const millis = quick ? 200 : 2000;
+      const before = clock;
+      const found = await compare(events(service), events(below), connections, quick ? 2 : 9, millis);
+      lines.push({
+        what: `\`evaluate\`, ${connections} connection${connections === 1 ? "" : "s"}`,
+        columns: [
+          `${found.service.toFixed(0)} events/s`,
+          `${found.floor.toFixed(0)} events/s`,
+          `${found.middle.toFixed(1)} / ${found.late.toFixed(1)} ms`,
+        ],
+        value: found.ratio,
+        unit: "",
+        least: 0.7,
+      });
+      await stored(service, Math.floor((clock - before) / 4));
+    }
+    const found = await compare(batches(service), batches(below), 1, quick ? 1 : 9, quick ? 1 : 700);
+    lines.push({
+      what: `\`evaluate/batch\`, ${BATCH} events of ${BATCH} entities`,
+      columns: [
+        `${(found.service * BATCH).toFixed(0)} events/s`,
+        `${(found.floor * BATCH).toFixed(0)} events/s`,
+        `${found.middle.toFixed(0)} / ${found.late.toFixed(0)} ms`,
+      ],
+      value: found.ratio,
+      unit: "",
+      least: 0.35,
+    });
+  } finally {
+    await Promise.all([service.stop(), below.stop()]);
+  }
+}
+
+/** A pass of the scanner that finds nothing due costs the same, however many timers are armed. */
+async function compareScans(folder: string): Promise<void> {
+  const few = 100;
+  const many = quick ? 1000 : 100_000;
+  const services = [await armed(join(folder, "few"), few), await armed(join(folder, "many"), many)] as const;
+  const times: [number[], number[]] = [[], []];
+  try {
+    const rounds = quick ? 3 : 200;
+    for (let round = -5; round < rounds; round += 1) {
+      for (const place of [0, 1] as const) {
+        const began = performance.now();
+        await services[place].runtime.scheduled();
+        if (round >= 0) times[place].push(performance.now() - began);
+      }
+    }
+    for (const service of services) {
+      const [row] = await service.runtime.sql("SELECT report FROM scheduler");
+      const { scanned } = JSON.parse(String(row?.["report"])) as { scanned: number };
+      if (scanned !== 0) throw new Error(`the scanner took ${scanned} timers that are not due`);
+    }
+  } finally {
+    for (const service of services) await service.stop();
+  }
+  const [small, large] = [median(times[0]), median(times[1])];
+  lines.push({
+    what: `a scan, ${many.toLocaleString("en")} timers armed beside ${few}, none due`,
+    columns: [`${large.toFixed(2)} ms`, `${small.toFixed(2)} ms`, ""],
+    value: large / small,
+    unit: "",
+    most: 1.15,
+  });
+}
+
+async function weigh(): Promise<void> {
+  const bytes = gzippedBytes();
+  lines.push({
+    what: "script, gzipped",
+    columns: [`${bytes.toLocaleString("en")} bytes`, "", ""],
+    value: bytes / 1000,
+    unit: " KB",
+    most: 600,
+  });
+  const cpu = await startupCpu(quick ? 1 : 7);
+  if (cpu === undefined) return;
+  lines.push({
+    what: "start-up and first answer, CPU over an empty Worker's",
+    columns: [`${cpu.toFixed(1)} ms`, "", ""],
+    value: cpu,
+    unit: " ms",
+    most: 50,
+  });
+}
+
+function demand({ least, most, unit }: Line): string {
+  return least === undefined ? `≤ ${most}${unit}` : `≥ ${least}${unit}`;
+}
+
+function reached({ value, least = -Infinity, most = Infinity }: Line): boolean {
+  return value >= least && value <= most;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "statewright-load-"));
+try {
+  // First, while no other runtime is there whose CPU would count.
+  await weigh();
+  await compareLoads(folder);
+  await compareScans(folder);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const processor = cpus()[0]?.model.trim() ?? "unknown";
+console.log(
+  `\nService on workerd and a local D1 beside a floor Worker, ${new Date(BEGAN).toISOString().slice(0, 10)}.`,
+);
+console.log(`${availableParallelism()} cores (${processor}) for client, Worker and database together.\n`);
+console.log("| | service | floor | median / 99 % | ratio | demanded |");
+console.log("| --- | --: | --: | --: | --: | --: |");
+for (const line of lines) {
+  const value = line.unit === "" ? line.value.toFixed(2) : "";
+  console.log(`| ${line.what} | ${line.columns.join(" | ")} | ${value} | ${demand(line)} |`);
+}
+console.log("");
+for (const line of lines) {
+  const name = line.unit === "" ? "ratio" : "value";
+  const value = `${line.value.toFixed(2)}${line.unit}`;
+  const verdict = quick ? "" : reached(line) ? ": reached" : ": MISSED";
+  console.log(`${name} ${value} demanded ${demand(line)}${verdict} (${line.what.replaceAll("`", "")})`);
+}
+if (!quick && !lines.every(reached)) process.exitCode = 1;

@@ -1,0 +1,123 @@
+// The two services of a comparison: Statewright, and the floor on the same runtime with the same tables.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ROOT } from "../../scripts/paths.ts";
+import { type Runtime, startRuntime } from "../../scripts/runtime.ts";
+import { Client } from "./client.ts";
+
+const KEY = "load-key";
+const TENANT = "t1";
+export const MACHINE = "wheel";
+
+/** A flat machine that every event moves. */
+const WHEEL = {
+  machine_id: MACHINE,
+  states: ["here", "there"],
+  initial_state: "here",
+  transitions: [
+    { from: "here", to: "there", on: "turn" },
+    { from: "there", to: "here", on: "turn" },
+  ],
+};
+
+/** A service under load. */
+export interface Subject {
+  readonly runtime: Runtime;
+  readonly client: Client;
+  /** Where events go, and where batches of them go. */
+  readonly one: string;
+  readonly many: string;
+  stop(): Promise<void>;
+}
+
+function subject(runtime: Runtime, client: Client, one: string, many: string): Subject {
+  return {
+    runtime,
+    client,
+    one,
+    many,
+    async stop() {
+      client.close();
+      await runtime.stop();
+    },
+  };
+}
+
+/** Statewright with the machine of the load, its database in `data`. */
+export async function statewright(data: string, definition: object = WHEEL): Promise<Subject> {
+  const settings = { ENVIRONMENT: "development", API_KEY: KEY, LOG_LEVEL: "warn" };
+  const runtime = await startRuntime({ data, settings });
+  const client = new Client(runtime.url, { authorization: `Bearer ${KEY}`, "x-tenant-id": TENANT });
+  await client.post("/api/machines", JSON.stringify(definition));
+  const path = `/api/machines/${MACHINE}/evaluate`;
+  return subject(runtime, client, path, `${path}/batch`);
+}
+
+/** The tables and indexes of the service without its triggers, and two tables more. */
+function floorSchema(): string[] {
+  const migration = readFileSync(join(ROOT, "src", "engine", "migrations", "0001_initial.sql"), "utf8");
+  const statements = migration
+    .split("\n\n")
+    .map((statement) => statement.replace(/^--.*\n/gm, "").trim())
+    .filter((statement) => /^CREATE (TABLE|INDEX|UNIQUE INDEX) /.test(statement));
+  return [
+    ...statements,
+    "CREATE TABLE floor_effects (uid TEXT, seq INTEGER, body TEXT, PRIMARY KEY (uid, seq)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE floor_receipts (uid TEXT, key TEXT, answer TEXT, PRIMARY KEY (uid, key)) STRICT, WITHOUT ROWID",
+  ];
+}
+
+/** The floor with the same machine and `entities`, which it cannot make. Its database is in `data`. */
+export async function floor(data: string, entities: readonly string[]): Promise<Subject> {
+  const script = readFileSync(new URL("floor.js", import.meta.url), "utf8");
+  const runtime = await startRuntime({ data, script });
+  for (const statement of floorSchema()) await runtime.sql(statement);
+  await runtime.sql(
+    "INSERT INTO machines (tenant, machine_id, head, created_at, updated_at) VALUES (?1, ?2, 1, 0, 0)",
+    TENANT,
+    MACHINE,
+  );
+  await runtime.sql(
+    "INSERT INTO revisions (tenant, machine_id, revision, effective, content_hash, definition, commit_id, created_at) VALUES (?1, ?2, 1, 1, 'sha256:0', ?3, '', 0)",
+    TENANT,
+    MACHINE,
+    JSON.stringify(WHEEL),
+  );
+  await runtime.sql(
+    "INSERT INTO entities (tenant, machine_id, entity_id, uid, revision, state_version, next_seq, context, initial_context, created_at, updated_at) SELECT ?2, ?3, value, 'uid-of-floor-' || value, 1, 1, 2, '{}', '{}', 0, 0 FROM json_each(?1)",
+    JSON.stringify(entities),
+    TENANT,
+    MACHINE,
+  );
+  await runtime.sql(
+    "INSERT INTO entries (uid, region, tenant, machine_id, entity_id, state, seq, entered_at, revision) SELECT uid, '_', tenant, machine_id, entity_id, 'here', 1, 0, 1 FROM entities",
+  );
+  return subject(runtime, new Client(runtime.url), "/event", "/batch");
+}
+
+/** A service with that many armed timers, none of which is due. */
+export async function armed(data: string, timers: number): Promise<Subject> {
+  const lamp = {
+    machine_id: MACHINE,
+    states: ["on", "off"],
+    initial_state: "on",
+    transitions: [{ from: "on", to: "off", on: "$timeout", guard: { timeout_seconds: 10_000_000 } }],
+  };
+  const service = await statewright(data, lamp);
+  await service.client.post(`/api/machines/${MACHINE}/entities`, JSON.stringify({ entity_id: "e" }));
+  const copies = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)";
+  // Its columns but those that must differ, from the one entity that the service itself made.
+  await service.runtime.sql(
+    `${copies} INSERT INTO entities (tenant, machine_id, entity_id, uid, revision, state_version, next_seq, context, initial_context, created_at, updated_at) SELECT tenant, machine_id, entity_id || i, uid || i, revision, state_version, next_seq, context, initial_context, created_at, updated_at FROM n CROSS JOIN entities WHERE entity_id = 'e'`,
+    timers - 1,
+  );
+  await service.runtime.sql(
+    `${copies} INSERT INTO entries (uid, region, tenant, machine_id, entity_id, state, seq, entered_at, revision, due_at, wake_at) SELECT uid || i, region, tenant, machine_id, entity_id || i, state, seq, entered_at, revision, due_at + i, wake_at + i FROM n CROSS JOIN entries WHERE entity_id = 'e'`,
+    timers - 1,
+  );
+  const [row] = await service.runtime.sql("SELECT count(wake_at) AS armed FROM entries");
+  if (row?.["armed"] !== timers) throw new Error(`${String(row?.["armed"])} timers are armed, not ${timers}`);
+  return service;
+}
