@@ -54,6 +54,8 @@ async function scan(runtime: Runtime, seconds: number, stopped: AbortSignal): Pr
     try {
       await runtime.scheduled();
     } catch (error) {
+      // Ctrl-C reaches the runtime as well, and may reach it first.
+      await new Promise((wait) => setTimeout(wait, 200));
       if (!stopped.aborted) log(`the scheduled handler failed: ${String(error)}`);
     }
     await new Promise<void>((wake) => {
@@ -102,10 +104,15 @@ async function main(): Promise<void> {
   const authorization = key === "" ? "" : ` -H 'Authorization: Bearer ${key}'`;
   log(`  curl ${runtime.url}/api/machines${authorization} -H 'X-Tenant-Id: demo'`);
 
-  const scanning = scan(runtime, seconds, stopping.signal);
-  await new Promise<void>((stop) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop());
+  // The runtime's own listeners would end the process before it has stopped.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.removeAllListeners(signal);
+  const asked = new Promise<void>((stop) => {
+    for (const signal of signals) process.once(signal, () => stop());
   });
+
+  const scanning = scan(runtime, seconds, stopping.signal);
+  await asked;
   log("stopping");
   stopping.abort();
   await Promise.race([scanning, new Promise((late) => setTimeout(late, 2000).unref())]);

@@ -12,6 +12,10 @@ function all<T>(count: number, one: (index: number) => Promise<T>): Promise<T[]>
   return Promise.all(Array.from({ length: count }, (_, index) => one(index)));
 }
 
+function later(millis: number): Promise<void> {
+  return new Promise((wait) => setTimeout(wait, millis));
+}
+
 test("M13: 16 writers on one entity lose nothing, and none is refused within 10 s", async () => {
   await service.register(wheel);
   const rounds = 4;
@@ -92,13 +96,15 @@ test("a PUT that takes a state away never leaves an entity in it", async () => {
       service.call("POST", `${machine}/evaluate`, {
         body: { event_type: "turn", entity_key: "id", params: { id: `e-${index}` }, timestamp: 1 },
       });
-    const put = async () => {
-      await new Promise((wait) => setTimeout(wait, round));
-      return service.call("PUT", machine, { body: { ...without, machine_id: `put-${round}` } });
+    // Now before the events, now among them.
+    const put = () => service.call("PUT", machine, { body: { ...without, machine_id: `put-${round}` } });
+    const events = async (index: number) => {
+      await later(round / 2);
+      return event(index);
     };
     const [replaced, ...answers] = await Promise.all([
       put(),
-      ...Array.from({ length: 8 }, (_, index) => event(index)),
+      ...Array.from({ length: 8 }, (_, index) => events(index)),
     ]);
     for (const answer of answers) assert.equal(answer.status, 200, answer.text);
     const entities = await service.expect(200, "GET", `${machine}/entities`);
@@ -123,8 +129,12 @@ test("a DELETE of a machine never leaves an entity behind", async () => {
       service.call("POST", `${machine}/evaluate`, {
         body: { event_type: "turn", entity_key: "id", params: { id: `e-${index}` }, timestamp: 1 },
       });
+    const remove = async () => {
+      await later(round / 2);
+      return service.call("DELETE", machine);
+    };
     const [deleted, ...answers] = await Promise.all([
-      service.call("DELETE", machine),
+      remove(),
       ...Array.from({ length: 8 }, (_, index) => event(index)),
     ]);
     if (deleted.status === 204) {
@@ -135,7 +145,7 @@ test("a DELETE of a machine never leaves an entity behind", async () => {
       for (const answer of answers) assert.equal(answer.status, 200, answer.text);
     }
     const rows = await service.runtime.sql(
-      "SELECT COUNT(*) AS n FROM entities e WHERE NOT EXISTS (SELECT 1 FROM machines m WHERE m.tenant_id = e.tenant_id AND m.machine_id = e.machine_id)",
+      "SELECT count(*) AS n FROM entities e WHERE NOT EXISTS (SELECT 1 FROM machines m WHERE m.tenant = e.tenant AND m.machine_id = e.machine_id AND m.deleted = 0)",
     );
     assert.equal(rows[0]?.["n"], 0);
   }

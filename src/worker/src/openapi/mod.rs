@@ -28,6 +28,10 @@ use crate::routes::{entities, events, machines, service};
         (name = "events", description = "What moves entities, and what moved them."),
         (name = "service", description = "The service itself."),
     ),
+    // Those that only references name.
+    components(schemas(
+        schemas::Problem, schemas::ProblemDetail, schemas::InFlight, schemas::DiagramFormat, schemas::HistoryOrder,
+    )),
     modifiers(&Key),
     security(("key" = []))
 )]

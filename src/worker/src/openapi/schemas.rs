@@ -40,7 +40,7 @@ pub(crate) struct OptionalTenantHeader {
 #[into_params(parameter_in = Path)]
 pub(crate) struct MachinePath {
     /// The machine: 1 to 128 bytes without control characters.
-    #[param(min_length = 1, max_length = 128)]
+    #[param(min_length = 1, max_length = 128, example = "order")]
     machine_id: String,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct MachinePath {
 #[into_params(parameter_in = Path)]
 pub(crate) struct EntityPath {
     /// The entity: 1 to 256 bytes without control characters.
-    #[param(min_length = 1, max_length = 256)]
+    #[param(min_length = 1, max_length = 256, example = "o-1")]
     entity_id: String,
 }
 
@@ -219,6 +219,15 @@ pub(crate) struct Validation {
     faults: Vec<AnyObject>,
     /// What is allowed and may not be meant.
     warnings: Vec<AnyObject>,
+}
+
+/// How many entities are in a state of a region.
+#[derive(ToSchema)]
+pub(crate) struct Count {
+    /// The region; `_` in a flat machine.
+    region: String,
+    state: String,
+    entities: u64,
 }
 
 /// A machine: its definition as it was given, and what the service adds.

@@ -39,6 +39,7 @@ pub(crate) struct ListQuery {
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities",
+    operation_id = "listEntities",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, ListQuery),
     responses(
@@ -74,6 +75,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/entities",
+    operation_id = "createEntity",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath),
     request_body = schemas::NewEntity,
@@ -96,6 +98,7 @@ pub(crate) async fn create(
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities/{entity_id}",
+    operation_id = "getEntity",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 200, description = "The entity.", body = schemas::Entity), schemas::ReadErrors)
@@ -116,6 +119,7 @@ pub(crate) async fn read(
 #[utoipa::path(
     delete,
     path = "/api/machines/{machine_id}/entities/{entity_id}",
+    operation_id = "deleteEntity",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
@@ -134,6 +138,7 @@ pub(crate) async fn delete(
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/entities/{entity_id}/release",
+    operation_id = "releaseTimers",
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 200, description = "How many there were.", body = schemas::Released), schemas::WriteErrors)

@@ -19,6 +19,7 @@ use crate::{
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/evaluate",
+    operation_id = "evaluate",
     tag = "events",
     params(schemas::OptionalTenantHeader, schemas::MachinePath),
     request_body = schemas::EvaluateRequest,
@@ -45,6 +46,7 @@ pub(crate) async fn evaluate(
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/evaluate/batch",
+    operation_id = "evaluateBatch",
     tag = "events",
     params(schemas::OptionalTenantHeader, schemas::MachinePath),
     request_body = schemas::BatchRequest,
@@ -71,6 +73,7 @@ pub(crate) async fn evaluate_batch(
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/entities/{entity_id}/transition",
+    operation_id = "transition",
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     request_body = schemas::TransitionRequest,
@@ -96,6 +99,7 @@ pub(crate) async fn transition(
 #[utoipa::path(
     post,
     path = "/api/machines/{machine_id}/entities/{entity_id}/explain",
+    operation_id = "explain",
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     request_body = schemas::TransitionRequest,
@@ -118,9 +122,10 @@ pub(crate) async fn explain(
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities/{entity_id}/events",
+    operation_id = "listEvents",
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
-    responses((status = 200, description = "The events.", body = schemas::Anything), schemas::ReadErrors)
+    responses((status = 200, description = "The events.", body = [schemas::AnyObject]), schemas::ReadErrors)
 )]
 #[worker::send]
 pub(crate) async fn events(
@@ -172,6 +177,7 @@ const NDJSON: &str = "application/x-ndjson";
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities/{entity_id}/history",
+    operation_id = "getHistory",
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath, HistoryParams),
     responses(

@@ -38,6 +38,7 @@ impl From<PageQuery> for Paging {
 #[utoipa::path(
     get,
     path = "/api/machines",
+    operation_id = "listMachines",
     tag = "machines",
     params(schemas::TenantHeader, PageQuery),
     responses(
@@ -59,6 +60,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     post,
     path = "/api/machines",
+    operation_id = "createMachine",
     tag = "machines",
     params(schemas::TenantHeader),
     request_body = schemas::Definition,
@@ -76,6 +78,7 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Ser
 #[utoipa::path(
     post,
     path = "/api/machines/validate",
+    operation_id = "validateMachine",
     tag = "machines",
     request_body = schemas::Definition,
     responses(
@@ -92,6 +95,7 @@ pub(crate) async fn validate(Body(body): Body, engine: Service) -> Answer {
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}",
+    operation_id = "getMachine",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath),
     responses((status = 200, description = "The machine at its newest revision.", body = schemas::Machine), schemas::ReadErrors)
@@ -115,6 +119,7 @@ pub(crate) struct ReplaceQuery {
 #[utoipa::path(
     put,
     path = "/api/machines/{machine_id}",
+    operation_id = "replaceMachine",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath, ReplaceQuery),
     request_body = schemas::Definition,
@@ -141,6 +146,7 @@ pub(crate) async fn replace(
 #[utoipa::path(
     delete,
     path = "/api/machines/{machine_id}",
+    operation_id = "deleteMachine",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
@@ -155,6 +161,7 @@ pub(crate) async fn delete(Tenant(tenant): Tenant, Machine(machine_id): Machine,
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/revisions",
+    operation_id = "listRevisions",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath, PageQuery),
     responses((status = 200, description = "The revisions.", body = [schemas::AnyObject]), schemas::ReadErrors)
@@ -177,9 +184,10 @@ pub(crate) async fn revisions(
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/counts",
+    operation_id = "countEntities",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath),
-    responses((status = 200, description = "The counts.", body = schemas::AnyObject), schemas::ReadErrors)
+    responses((status = 200, description = "The counts.", body = [schemas::Count]), schemas::ReadErrors)
 )]
 #[worker::send]
 pub(crate) async fn counts(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {

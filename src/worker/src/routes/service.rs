@@ -14,6 +14,7 @@ use crate::{
 #[utoipa::path(
     get,
     path = "/health",
+    operation_id = "health",
     tag = "service",
     security(()),
     responses((status = 200, description = "It does.", body = schemas::Health))
@@ -29,6 +30,7 @@ pub(crate) async fn health() -> Reply {
 #[utoipa::path(
     get,
     path = "/openapi.json",
+    operation_id = "openapi",
     tag = "service",
     security(()),
     responses((status = 200, description = "OpenAPI 3.1, made from the code that answers.", body = schemas::AnyObject))
@@ -41,6 +43,7 @@ pub(crate) async fn openapi() -> Reply {
 #[utoipa::path(
     get,
     path = "/api/scheduler",
+    operation_id = "scheduler",
     tag = "service",
     params(schemas::TenantHeader),
     responses(
