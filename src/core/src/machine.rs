@@ -415,11 +415,12 @@ impl<'a> Compiler<'a> {
     }
 
     fn join(&self, def: &JoinDef) -> Result<Join, CompileError> {
-        let when = def
+        let mut when = def
             .when
             .iter()
             .map(|(region, state)| self.place(region, state))
             .collect::<Result<Vec<_>, _>>()?;
+        when.sort_unstable();
         let (region, target) = self.place(&def.target_region, &def.target_state)?;
         let level = !self.contract.rules().edge_joins || def.trigger == Some(JoinTrigger::Level);
         let actions = def

@@ -11,10 +11,10 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::{EntityName, Found, Target, decode, load_many, loaded_many, rows_of};
+use crate::load::{EntityName, Found, Target, load_many, loaded_many};
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS};
 use crate::retry::Tries;
-use crate::store::{MOST_PARAMETER_BYTES, TreeWrite, store_held};
+use crate::store::{MOST_PARAMETER_BYTES, TreeWrite, held, store_held};
 
 /// The answer to a batch (S2.259).
 #[derive(Debug, Serialize)]
@@ -225,10 +225,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let written = self.database.batch(store_held(&writes, &commit_id)).await;
         match written {
             Ok(results) => {
-                let held: Vec<usize> = rows_of(&results, 0)
-                    .first()
-                    .and_then(|row| decode(row).ok())
-                    .unwrap_or_default();
+                let held = held(&results).unwrap_or_default();
                 let mut moved = false;
                 for (place, decided) in decided.into_iter().enumerate() {
                     if held.binary_search(&place).is_ok() {

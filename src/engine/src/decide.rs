@@ -81,6 +81,9 @@ impl Deciding {
 
     /// Applies one event. What a refused one leaves behind is only the timeouts that were due (M5).
     pub(crate) fn event(&mut self, request: &EventRequest) -> Result<Answer, Error> {
+        if let Some(step) = request.target.iter().flatten().next() {
+            return Err(step.not_managed());
+        }
         if request.dry_run {
             let answer = self.clone().decide(request)?;
             return Ok(Answer {
@@ -139,7 +142,7 @@ impl Deciding {
             Outcome::NoTransition => Answer::no_transition(tree.root(), &request.event, timestamp),
             Outcome::Refusal(refusal) => return Err(refusal.into()),
         };
-        let answer = if request.targeted {
+        let answer = if request.target.is_some() {
             answer.at(tree, EntityIx::ROOT)
         } else {
             answer

@@ -18,7 +18,7 @@ use crate::load::{EntityName, Loaded, Stored, decode, load_one, loaded_one, rows
 use crate::page::{MAX_BYTES, Page, Paging, cut};
 use crate::request::{self, CreateEntity, EventRequest, Fields};
 use crate::retry::Tries;
-use crate::store::store_one;
+use crate::store::{held, store_held, store_one};
 use crate::views::EntityView;
 
 /// The history rows that started an entity's entries, by region.
@@ -306,6 +306,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     ) -> Result<(), Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
         let mut tries = Tries::begin(&self.clock);
+        // The incarnation that an earlier try of unknown end was to delete.
+        let mut tried: Option<String> = None;
         loop {
             let found = match self.incarnation(&name).await {
                 Ok(found) => found,
@@ -322,6 +324,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     Err(missing(&name))
                 };
             };
+            if tried.is_some_and(|tried| tried != uid) {
+                // Deleted, and made again since: that one is not this request's to delete (R17).
+                return Ok(());
+            }
             let [entries, history, entity] = DELETE;
             let batch = vec![
                 Statement::new(entries, [uid.clone().into()]),
@@ -329,13 +335,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Statement::new(
                     entity,
                     [
-                        uid.into(),
+                        uid.clone().into(),
                         name.tenant.as_str().into(),
                         name.machine_id.as_str().into(),
                         name.entity_id.as_str().into(),
                     ],
                 ),
             ];
+            tried = Some(uid);
             match self.database.batch(batch).await {
                 Ok(_) => return Ok(()),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
@@ -415,6 +422,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     ) -> Result<usize, Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
         let mut tries = Tries::begin(&self.clock);
+        // How many an earlier try of unknown end was to free.
+        let mut tried = 0_usize;
         loop {
             let loaded: Loaded = match self.load(&name, &[]).await {
                 Ok(loaded) => loaded,
@@ -429,20 +438,25 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             };
             let released = tree.entity_mut(EntityIx::ROOT).release_timers();
             if released == 0 {
-                return Ok(0);
+                return Ok(tried);
             }
             deciding.touch_timers();
             let Some(write) = deciding.write() else {
                 return Ok(0);
             };
-            match self
-                .database
-                .batch(store_one(&write, &random_name(&self.random)))
-                .await
-            {
+            // Set-wise: nothing else in the batch would abort it where the entity has moved.
+            let batch = store_held(&[write], &random_name(&self.random));
+            let error = match self.database.batch(batch).await {
+                Ok(results) if held(&results)?.is_empty() => {
+                    DatabaseError::Constraint("the entity moved".to_owned())
+                }
                 Ok(_) => return Ok(released),
-                Err(error) => tries.again(error, &self.clock, &self.random).await?,
-            }
+                Err(error) => {
+                    tried = released;
+                    error
+                }
+            };
+            tries.again(error, &self.clock, &self.random).await?;
         }
     }
 }

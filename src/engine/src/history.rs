@@ -87,7 +87,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             Some(_) => return Err(Error::invalid("order", "it is no order", "`timestamp` or `id`")),
         };
         let rows = query.paging.rows()?;
-        let (after_time, after_id): (i64, i64) = query.paging.after()?.unwrap_or((-(1 << 60), 0));
+        let (after_time, after_id): (i64, i64) = query.paging.after()?.unwrap_or((-(1 << 53), 0));
         let ids: [Param; 3] = [
             name.tenant.as_str().into(),
             name.machine_id.as_str().into(),

@@ -22,8 +22,8 @@ use crate::request;
 use crate::retry::Tries;
 use crate::views::{CountView, MachineView, RevisionView, ValidationView};
 
-/// A machine's row, deleted or not, and the commit that made its head.
-pub(crate) const MACHINE: &str = "SELECT json_array(m.head, m.deleted, r.commit_id, r.definition) FROM machines m \
+/// A machine's row, deleted or not, and the definition of its head.
+pub(crate) const MACHINE: &str = "SELECT json_array(m.head, m.deleted, m.created_at, r.definition) FROM machines m \
      LEFT JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id AND r.revision = m.head \
      WHERE m.tenant = ?1 AND m.machine_id = ?2";
 
@@ -60,8 +60,10 @@ pub(crate) const REVISIONS: &str = "SELECT json_array(l.more, r.revision, r.labe
      CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = l.revision \
      WHERE l.before < ?5 ORDER BY l.place";
 
-/// Whether this request's commit made a revision.
-pub(crate) const MADE_BY: &str = "SELECT json_array(r.revision) FROM revisions r WHERE r.tenant = ?1 AND r.machine_id = ?2 AND r.commit_id = ?3";
+/// The revision that this request's commit made, if it did.
+pub(crate) const MADE_BY: &str = "SELECT json_array(r.revision, r.created_at, m.created_at) \
+     FROM machines m CROSS JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id \
+     WHERE m.tenant = ?1 AND m.machine_id = ?2 AND r.commit_id = ?3";
 
 /// Aborts unless the machine is as it was read: missing (?3 null), or with that head and that deleted mark.
 pub(crate) const HEAD_STANDS: &str = "INSERT INTO violations (violated) SELECT 'head' WHERE NOT (CASE WHEN ?3 IS NULL \
@@ -112,9 +114,11 @@ pub(crate) const NONE_LIVE: &str = "INSERT INTO violations (violated) SELECT 'li
      CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision AND r.effective = ?3 \
      WHERE e.tenant = ?1 AND e.machine_id = ?2 LIMIT 1";
 
-/// Whether a machine exists and has an entity.
+/// Whether a machine exists and has an entity; its head; whether it still has revision ?3, where that is given.
 pub(crate) const HAS_ENTITY: &str = "SELECT json_array(EXISTS (SELECT 1 FROM entities e WHERE e.tenant = m.tenant \
-       AND e.machine_id = m.machine_id)) FROM machines m WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0";
+       AND e.machine_id = m.machine_id), m.head, ?3 IS NULL OR EXISTS (SELECT 1 FROM revisions r \
+         WHERE r.tenant = m.tenant AND r.machine_id = m.machine_id AND r.revision = ?3)) \
+     FROM machines m WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0";
 
 /// Deletes a machine; aborts where it has an entity.
 pub(crate) const DELETE: [&str; 4] = [
@@ -168,7 +172,28 @@ struct Read {
 struct Known {
     head: u64,
     deleted: u8,
+    created_at: Millis,
     definition: Option<String>,
+}
+
+impl Read {
+    /// What it is once it is stored.
+    fn made(
+        &self,
+        tenant: &TenantId,
+        revision: u64,
+        created_at: Millis,
+        machine_created_at: Millis,
+    ) -> Result<MachineView, Error> {
+        let stored = StoredRevision {
+            revision: Revision(revision),
+            content_hash: self.hash.clone(),
+            definition: raw(self.text.clone())?,
+            created_at,
+            machine_created_at,
+        };
+        machine_view(tenant, stored, self.valid.warnings.clone())
+    }
 }
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -246,20 +271,18 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             };
             if let Some(made) = rows_of(&results, 1).first() {
                 // An earlier try of this request was applied after all.
-                let (revision,): (u64,) = decode(made)?;
-                let stored = self
-                    .stored_revision(tenant, &machine_id, Some(Revision(revision)))
-                    .await?;
-                return machine_view(tenant, stored, read.valid.warnings.clone());
+                let (revision, created, machine_created): (u64, i64, i64) = decode(made)?;
+                return read.made(tenant, revision, Millis(created), Millis(machine_created));
             }
             let known = match rows_of(&results, 0).first() {
                 None => None,
                 Some(row) => {
-                    let (head, deleted, _, definition): (u64, u8, Option<String>, Option<String>) =
+                    let (head, deleted, created_at, definition): (u64, u8, i64, Option<String>) =
                         decode(row)?;
                     Some(Known {
                         head,
                         deleted,
+                        created_at: Millis(created_at),
                         definition,
                     })
                 }
@@ -270,14 +293,22 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 (false, Some(_)) => return Err(Error::NoMachine(machine_id.to_string())),
                 _ => {}
             }
+            let now = self.clock.now();
+            let created_at = live.map_or(now, |live| live.created_at);
+            let revision = known.as_ref().map_or(0, |known| known.head).saturating_add(1);
             let batch = self
-                .revision_batch(tenant, &machine_id, read, in_flight, known.as_ref(), &commit_id)
-                .await?;
-            match self.database.batch(batch).await {
-                Ok(_) => {
-                    let stored = self.stored_revision(tenant, &machine_id, None).await?;
-                    return machine_view(tenant, stored, read.valid.warnings.clone());
+                .revision_batch(tenant, &machine_id, read, in_flight, known.as_ref(), &commit_id, now)
+                .await;
+            let batch = match batch {
+                Ok(batch) => batch,
+                Err(error) => {
+                    self.read_failed(&mut tries, error).await?;
+                    continue;
                 }
+            };
+            match self.database.batch(batch).await {
+                // Nothing is read again: a read that fails would hide that it was written, and may find another's.
+                Ok(_) => return read.made(tenant, revision, now, created_at),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
             }
         }
@@ -291,8 +322,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         in_flight: Option<InFlight>,
         known: Option<&Known>,
         commit_id: &str,
+        now: Millis,
     ) -> Result<Vec<Statement>, Error> {
-        let now = self.clock.now();
         let (tenant_id, machine) = (
             || Param::from(tenant.as_str()),
             || Param::from(machine_id.as_str()),
@@ -451,7 +482,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         paging: &Paging,
     ) -> Result<Page<MachineView>, Error> {
         let rows = paging.rows()?;
-        let (after, after_id): (i64, String) = paging.after()?.unwrap_or((-(1 << 60), String::new()));
+        let (after, after_id): (i64, String) = paging.after()?.unwrap_or((-(1 << 53), String::new()));
         let params = [
             tenant.as_str().into(),
             i64::from(rows).saturating_add(1).into(),
@@ -538,8 +569,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let machine = request::machine_id(machine_id)?;
         let ids = || -> [Param; 2] { [tenant.as_str().into(), machine.as_str().into()] };
         let mut tries = Tries::begin(&self.clock);
+        // The head that an earlier try of unknown end was to delete.
+        let mut tried = Param::Null;
         loop {
-            let results = match self.read(vec![Statement::new(HAS_ENTITY, ids())]).await {
+            let [a, b] = ids();
+            let read = Statement::new(HAS_ENTITY, [a, b, tried.clone()]);
+            let results = match self.read(vec![read]).await {
                 Ok(results) => results,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -554,14 +589,25 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     Err(Error::NoMachine(machine.to_string()))
                 };
             };
-            let (has_entity,): (u8,) = decode(row)?;
+            let (has_entity, head, as_tried): (u8, i64, u8) = decode(row)?;
+            if as_tried == 0 {
+                // Deleted, and made again since: that one is not this request's to delete.
+                return Ok(());
+            }
             if has_entity == 1 {
                 return Err(Error::HasEntities(machine.to_string()));
             }
-            let batch = DELETE.map(|sql| Statement::new(sql, ids()));
-            match self.database.batch(batch.into()).await {
+            let [a, b] = ids();
+            let mut batch = vec![Statement::new(HEAD_STANDS, [a, b, head.into(), 0.into()])];
+            batch.extend(DELETE.map(|sql| Statement::new(sql, ids())));
+            match self.database.batch(batch).await {
                 Ok(_) => return Ok(()),
-                Err(error) => tries.again(error, &self.clock, &self.random).await?,
+                Err(error) => {
+                    if matches!(error, DatabaseError::Uncertain(_)) {
+                        tried = head.into();
+                    }
+                    tries.again(error, &self.clock, &self.random).await?;
+                }
             }
         }
     }
@@ -593,7 +639,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     pub async fn counts(&self, tenant: &TenantId, machine_id: &str) -> Result<Vec<CountView>, Error> {
         let machine = request::machine_id(machine_id)?;
         let ids = || -> [Param; 2] { [tenant.as_str().into(), machine.as_str().into()] };
-        let batch = vec![Statement::new(HAS_ENTITY, ids()), Statement::new(COUNTS, ids())];
+        let [a, b] = ids();
+        let batch = vec![
+            Statement::new(HAS_ENTITY, [a, b, Param::Null]),
+            Statement::new(COUNTS, ids()),
+        ];
         let results = self.read(batch).await?;
         if rows_of(&results, 0).is_empty() {
             return Err(Error::NoMachine(machine_id.to_owned()));

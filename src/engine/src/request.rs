@@ -131,6 +131,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    fn optional_text(&self, key: &str) -> Result<Option<&'a str>, Error> {
+        if self.given(key).is_some() {
+            self.text(key).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
     fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
         match self.given(key) {
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -241,8 +249,8 @@ pub(crate) struct EventRequest {
     pub(crate) entity_id: EntityId,
     pub(crate) event: Event,
     pub(crate) params_bytes: usize,
-    /// The caller named the root as the target (S2.214).
-    pub(crate) targeted: bool,
+    /// The target path, if the caller gave one; empty is the root (S2.214).
+    pub(crate) target: Option<Vec<TargetStep>>,
     pub(crate) explain: bool,
     pub(crate) dry_run: bool,
     /// Whether a missing entity is made (S2.243, S2.246).
@@ -278,7 +286,7 @@ impl EventRequest {
             entity_id: id,
             event: fields.event(params)?,
             params_bytes,
-            targeted: target(fields)?,
+            target: target(fields)?,
             explain: fields.flag("explain", false)?,
             dry_run: fields.flag("dry_run", false)?,
             create: true,
@@ -292,7 +300,7 @@ impl EventRequest {
             entity_id,
             event: fields.event(params)?,
             params_bytes,
-            targeted: false,
+            target: None,
             explain: fields.flag("explain", false)?,
             dry_run: fields.flag("dry_run", false)?,
             create: false,
@@ -300,40 +308,59 @@ impl EventRequest {
     }
 }
 
-/// Whether a target path is given. No machine has managed compound states, so that a step names none (S2.217).
-fn target(fields: Fields<'_>) -> Result<bool, Error> {
+/// One step of a target path (S2.213): the place in the request, and the compound state that it names.
+#[derive(Debug, Clone)]
+pub(crate) struct TargetStep {
+    path: String,
+    region: String,
+    state: String,
+}
+
+impl TargetStep {
+    /// That the step names no managed compound state (S2.217). No machine has one: a definition with
+    /// `sub_machines` is refused.
+    pub(crate) fn not_managed(&self) -> Error {
+        Error::invalid(
+            format!("{}.state", self.path),
+            format!(
+                "`{}` of region `{}` is no managed compound state",
+                self.state, self.region
+            ),
+            "the managed compound states from the root to the instance; `[]` is the root",
+        )
+    }
+}
+
+/// The target path, if one is given (S2.213 to S2.215). Only its shape is looked at.
+fn target(fields: Fields<'_>) -> Result<Option<Vec<TargetStep>>, Error> {
     let steps = match fields.given("target") {
-        None => return Ok(false),
+        None => return Ok(None),
         Some(Value::Array(steps)) => steps,
         Some(other) => return Err(fields.wrong("target", other, "an array of steps, empty for the root")),
     };
-    let Some(step) = steps.first() else {
-        return Ok(true);
+    let step = |(place, step): (usize, &Value)| {
+        let path = format!("{}[{place}]", fields.key("target"));
+        let Value::Object(object) = step else {
+            return Err(Error::invalid(
+                path,
+                format!("it is {}", kind_of(step)),
+                "an object with `state`",
+            ));
+        };
+        let step = Fields { path: &path, object };
+        if let Some(seq) = step.given("seq").filter(|seq| !seq.is_u64()) {
+            return Err(step.wrong("seq", seq, "the number of an entry instance"));
+        }
+        let region = step.optional_text("region")?.unwrap_or(FLAT_REGION).to_owned();
+        let state = step.text("state")?.to_owned();
+        Ok(TargetStep { path, region, state })
     };
-    let path = format!("{}[0]", fields.key("target"));
-    let Value::Object(step) = step else {
-        return Err(Error::invalid(
-            path,
-            format!("it is {}", kind_of(step)),
-            "an object with `state`",
-        ));
-    };
-    let step = Fields {
-        path: &path,
-        object: step,
-    };
-    let region = step
-        .given("region")
-        .and_then(Value::as_str)
-        .unwrap_or(FLAT_REGION);
-    Err(Error::invalid(
-        step.key("state"),
-        format!(
-            "`{}` of region `{region}` is no managed compound state",
-            step.text("state")?
-        ),
-        "the managed compound states from the root to the instance; `[]` is the root",
-    ))
+    steps
+        .iter()
+        .enumerate()
+        .map(step)
+        .collect::<Result<_, _>>()
+        .map(Some)
 }
 
 /// The tenant of a request that may leave it to `params.key_prefix` (S2.18, S2.19).

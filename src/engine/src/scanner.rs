@@ -11,7 +11,7 @@ use crate::database::{Clock, Database, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, Found, Target, decode, load_many, loaded_many, rows_of};
-use crate::store::{TreeWrite, store_held, store_one};
+use crate::store::{TreeWrite, held, store_held, store_one};
 
 /// How many timers a pass takes.
 pub const PASS_TIMERS: i64 = 256;
@@ -202,10 +202,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             .batch(store_held(writes, &random_name(&self.random)))
             .await;
         if let Ok(results) = together {
-            let held: Vec<usize> = rows_of(&results, 0)
-                .first()
-                .and_then(|row| decode(row).ok())
-                .unwrap_or_default();
+            let held = held(&results).unwrap_or_default();
             let outcome = |place| {
                 if held.binary_search(&place).is_ok() {
                     Written::Held
@@ -226,11 +223,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 .await;
             outcomes.push(match alone {
                 Ok(results) => {
-                    let held: Vec<usize> = rows_of(&results, 0)
-                        .first()
-                        .and_then(|row| decode(row).ok())
-                        .unwrap_or_default();
-                    if held.is_empty() {
+                    if held(&results).unwrap_or_default().is_empty() {
                         Written::Moved
                     } else {
                         Written::Held

@@ -10,7 +10,8 @@ use statewright_core::ids::{Millis, Revision, Version};
 use statewright_core::machine::RegionIx;
 
 use crate::database::Statement;
-use crate::load::{EntityName, text};
+use crate::error::Error;
+use crate::load::{EntityName, decode, rows_of, text};
 
 /// Most bytes of one JSON parameter: D1 takes 2 MB.
 pub(crate) const MOST_PARAMETER_BYTES: usize = 1_500_000;
@@ -85,14 +86,27 @@ pub(crate) const HELD_ENTRIES: &str = write_entries!(held!("0"));
 /// History rows of a set-wise commit.
 pub(crate) const HELD_HISTORY: &str = write_history!(held!("0"));
 
+macro_rules! write_timers {
+    ($filter:expr) => {
+        concat!(
+            "UPDATE entries SET due_at = t.due_at, wake_at = t.wake_at, parked = t.parked, \
+               revision = t.revision, failures = 0, error = NULL \
+             FROM (SELECT r.value->>1 AS uid, r.value->>2 AS region, r.value->>3 AS seq, r.value->>4 AS due_at, \
+                 r.value->>5 AS wake_at, r.value->>6 AS parked, r.value->>7 AS revision, \
+                 e.state_version = r.value->>11 AS holds \
+               FROM json_each(?1) r CROSS JOIN entities e ON e.tenant = r.value->>8 AND e.machine_id = r.value->>9 \
+                 AND e.entity_id = r.value->>10",
+            $filter,
+            ") t WHERE entries.uid = t.uid AND entries.region = t.region AND entries.seq = t.seq AND t.holds"
+        )
+    };
+}
+
 /// Timers that moved without a commit: of the same entry instance only, and only while the version stands.
-pub(crate) const TIMERS: &str = "UPDATE entries SET due_at = t.due_at, wake_at = t.wake_at, parked = t.parked, \
-       revision = t.revision, failures = 0, error = NULL \
-     FROM (SELECT r.value->>0 AS uid, r.value->>1 AS region, r.value->>2 AS seq, r.value->>3 AS due_at, \
-         r.value->>4 AS wake_at, r.value->>5 AS parked, r.value->>6 AS revision, e.state_version = r.value->>10 AS holds \
-       FROM json_each(?1) r CROSS JOIN entities e ON e.tenant = r.value->>7 AND e.machine_id = r.value->>8 \
-         AND e.entity_id = r.value->>9) t \
-     WHERE entries.uid = t.uid AND entries.region = t.region AND entries.seq = t.seq AND t.holds";
+pub(crate) const TIMERS: &str = write_timers!("");
+/// Such timers of a set-wise commit. That the version stands does not suffice there: a tree that another writer
+/// brought to the very version that its own commit would have made is not held.
+pub(crate) const HELD_TIMERS: &str = write_timers!(held!("0"));
 
 /// Records which trees of a set-wise commit hold: [tree, tenant, machine, entity, uid, version, revision], where uid
 /// and version are `''` and 0 for one to be made. Gives their numbers.
@@ -300,11 +314,10 @@ fn json_text(value: &(impl Serialize + ?Sized)) -> String {
 /// The statements that store one tree: the batch aborts where anything that it was decided on has changed.
 pub(crate) fn store_one(write: &TreeWrite, commit_id: &str) -> Vec<Statement> {
     let writes = std::slice::from_ref(write);
-    statements(writes, commit_id, [ENTITIES, ENTRIES, HISTORY])
+    statements(writes, commit_id, [ENTITIES, ENTRIES, HISTORY, TIMERS])
 }
 
-/// The statements that store the trees that hold, and say which those are: the rows of the first are one JSON array
-/// of their places.
+/// The statements that store the trees that hold, and say which those are: for [`held`].
 pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str) -> Vec<Statement> {
     let trees: Vec<_> = (0..)
         .zip(writes)
@@ -330,14 +343,22 @@ pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str) -> Vec<Statement
     batch.extend(statements(
         writes,
         commit_id,
-        [HELD_ENTITIES, HELD_ENTRIES, HELD_HISTORY],
+        [HELD_ENTITIES, HELD_ENTRIES, HELD_HISTORY, HELD_TIMERS],
     ));
     batch.push(Statement::new(RELEASE, [commit_id.into()]));
     batch
 }
 
-fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 3]) -> Vec<Statement> {
-    let [entities, entries, history] = sql;
+/// The places of the trees that a batch of [`store_held`] stored, in order.
+pub(crate) fn held(results: &[Vec<String>]) -> Result<Vec<usize>, Error> {
+    match rows_of(results, 0).first() {
+        Some(row) => decode(row),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 4]) -> Vec<Statement> {
+    let [entities, entries, history, timers] = sql;
     let mut entity_rows = JsonRows::default();
     let mut entry_rows = JsonRows::default();
     let mut history_rows = JsonRows::default();
@@ -403,6 +424,7 @@ fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 3]) -> 
         for row in &write.timers {
             let TimerColumns(due, wake, parked) = &row.timer;
             timer_rows.push(&(
+                tree,
                 &write.uid,
                 &row.region,
                 row.seq,
@@ -418,27 +440,21 @@ fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 3]) -> 
         }
     }
     let mut batch = Vec::new();
-    let commit = || commit_id.into();
-    let takes_commit = entities == HELD_ENTITIES;
-    for (sql, rows) in [(entities, entity_rows), (entries, entry_rows)] {
+    let takes_commit = |sql| ![ENTITIES, ENTRIES, TIMERS].contains(&sql);
+    for (sql, rows) in [
+        (entities, entity_rows),
+        (entries, entry_rows),
+        (history, history_rows),
+        (timers, timer_rows),
+    ] {
         batch.extend(rows.parameters().map(|rows| {
-            if takes_commit {
-                Statement::new(sql, [rows.into(), commit()])
+            if takes_commit(sql) {
+                Statement::new(sql, [rows.into(), commit_id.into()])
             } else {
                 Statement::new(sql, [rows.into()])
             }
         }));
     }
-    batch.extend(
-        history_rows
-            .parameters()
-            .map(|rows| Statement::new(history, [rows.into(), commit()])),
-    );
-    batch.extend(
-        timer_rows
-            .parameters()
-            .map(|rows| Statement::new(TIMERS, [rows.into()])),
-    );
     batch
 }
 

@@ -1,5 +1,14 @@
 //! The conformance vectors of `tests/vectors`, through the engine over SQLite.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may fail loudly"
+)]
+
 mod support;
 
 use std::collections::BTreeSet;
@@ -22,6 +31,8 @@ const CONTRACTS: [&str; 2] = ["statewright.v1", "statemachine-e1e4.v1"];
 struct Reply {
     status: u16,
     body: Value,
+    /// Where a list goes on.
+    next: Option<String>,
 }
 
 #[test]
@@ -91,12 +102,14 @@ fn run(case: &Value, contract: &str) -> Result<(), String> {
         )
         .map_err(|error| format!("its machine is refused: {}", error.body()))?;
     }
+    let mut next: Option<String> = None;
     for (place, step) in case["steps"].as_array().expect("steps").iter().enumerate() {
         if let Some(at) = step["at"].as_i64() {
             service.clock.0.set(start + at);
         }
         for _ in 0..step["repeat"].as_u64().unwrap_or(1) {
-            let reply = perform(&service, step, contract);
+            let reply = perform(&service, step, contract, next.as_deref());
+            next.clone_from(&reply.next);
             let op = step["op"].as_str().unwrap_or_default();
             check(step, &reply, op).map_err(|problem| {
                 format!(
@@ -122,23 +135,32 @@ fn reply<T: Serialize>(status: u16, outcome: Result<T, Error>) -> Reply {
         Ok(body) => Reply {
             status,
             body: serde_json::to_value(body).unwrap(),
+            next: None,
         },
         Err(error) => Reply {
             status: error.status(),
             body: error.body(),
+            next: None,
         },
     }
 }
 
 fn page<T: Serialize>(outcome: Result<Page<T>, Error>) -> Reply {
-    reply(200, outcome.map(|page| page.items))
+    let next = outcome.as_ref().ok().and_then(|page| page.next.clone());
+    Reply {
+        next,
+        ..reply(200, outcome.map(|page| page.items))
+    }
 }
 
-fn perform(service: &Service, step: &Value, contract: &str) -> Reply {
+fn perform(service: &Service, step: &Value, contract: &str, next: Option<&str>) -> Reply {
     let engine = &service.engine;
     let text = |key: &str| step[key].as_str().unwrap_or_default().to_owned();
     let query = |key: &str| {
         let value = &step["query"][key];
+        if value["$next"] == json!(true) {
+            return Some(next.expect("the list before goes on").to_owned());
+        }
         value
             .as_str()
             .map(str::to_owned)
@@ -195,6 +217,11 @@ fn perform(service: &Service, step: &Value, contract: &str) -> Reply {
         "machines" => page(block_on(engine.list_machines(&tenant, &paging))),
         "delete_machine" => reply(204, block_on(engine.delete_machine(&tenant, &machine))),
         "revisions" => page(block_on(engine.revisions(&tenant, &machine, &paging))),
+        "diagram" => {
+            let format = step["format"].as_str();
+            let entity = step["entity"].as_str();
+            reply(200, block_on(engine.diagram(&tenant, &machine, format, entity)))
+        }
         "counts" => reply(200, block_on(engine.counts(&tenant, &machine))),
         "create" => reply(201, block_on(engine.create_entity(&tenant, &machine, body))),
         "entity" => reply(200, block_on(engine.get_entity(&tenant, &machine, &entity))),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::shape::{Findings, Path, kind_of, list, nearest, shortened};
+use super::shape::{Findings, Path, kind_of, list, one_of, shortened};
 use super::{
     Action, ActionDef, CompletionRule, Definition, JoinAction, JoinDef, JoinTrigger, Lifecycle, Reentry,
     RegionDef, SERVER_KEYS, SubMachineDef, TransitionDef, Valid, validate,
@@ -62,7 +62,7 @@ pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
         description: findings.optional_text(&path, object, "description"),
         meta: object.get("meta").filter(|value| !value.is_null()).cloned(),
         states: names(&mut findings, &path, object, "states"),
-        initial_state: findings.optional_filled_text(&path, object, "initial_state"),
+        initial_state: findings.optional_text(&path, object, "initial_state"),
         regions: list_of(&mut findings, &path, object, "regions", region),
         transitions: required_list_of(&mut findings, &path, object, "transitions", transition),
         joins: list_of(&mut findings, &path, object, "joins", join),
@@ -312,13 +312,10 @@ fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
             }
         }
         other => {
-            let near = nearest(other, ["webhook", "event"].into_iter());
             findings.fault(
                 &path.key("type"),
                 format!("`{}` is no type of action", shortened(other)),
-                near.map_or("`webhook` or `event`".to_owned(), |near| {
-                    format!("did you mean `{near}`?")
-                }),
+                one_of(other, ["webhook", "event"]),
             );
             Action::default()
         }

@@ -168,10 +168,7 @@ impl Findings {
                 continue;
             }
             if self.strict {
-                let hint = match nearest(key, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("one of {}", list(known.iter().copied())),
-                };
+                let hint = one_of(key, known.iter().copied());
                 self.fault(
                     &path.key(key),
                     format!("`{}` is no key here", shortened(key)),
@@ -211,7 +208,7 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// The known name nearest to a misspelt one, where it is near enough to be meant.
-pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if text.len() > crate::ids::MAX_NAME_BYTES {
         return None;
     }
@@ -221,6 +218,20 @@ pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> O
         .filter(|(likeness, _)| *likeness >= 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// What would be right in place of a name that is not known: one of those that are, and the one that may be meant.
+pub(crate) fn one_of<'a, I>(text: &str, known: I) -> String
+where
+    I: IntoIterator<Item = &'a str>,
+    I::IntoIter: Clone,
+{
+    let known = known.into_iter();
+    let all = list(known.clone());
+    match nearest(text, known) {
+        Some(near) => format!("one of {all} (did you mean `{}`?)", shortened(near)),
+        None => format!("one of {all}"),
+    }
 }
 
 /// Names for a message: the first few, quoted.

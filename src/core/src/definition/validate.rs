@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::shape::{Findings, Path, list, nearest, shortened};
+use super::shape::{Findings, Path, one_of, shortened};
 use super::{Definition, FLAT_REGION, Lifecycle, RegionDef, SubMachineDef, TIMEOUT_EVENT, TransitionDef};
 use crate::contract::Contract;
 use crate::fault::WarningKind;
@@ -170,10 +170,7 @@ fn check_state(findings: &mut Findings, path: &Path, state: &str, known: &BTreeS
     if state.is_empty() || known.contains(state) {
         return;
     }
-    let expected = match nearest(state, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("one of {}", list(known.iter().copied())),
-    };
+    let expected = one_of(state, known.iter().copied());
     findings.fault(
         path,
         format!("`{}` is no state of {place}", shortened(state)),
@@ -188,10 +185,7 @@ fn check_place(findings: &mut Findings, scope: &Scope<'_>, region: (&Path, &str)
         return;
     }
     let Some(known) = scope.regions.get(region) else {
-        let expected = match nearest(region, scope.regions.keys().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("one of {}", list(scope.regions.keys().copied())),
-        };
+        let expected = one_of(region, scope.regions.keys().copied());
         findings.fault(
             region_path,
             format!("`{}` is no region", shortened(region)),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
-use crate::definition::shape::{Findings, Path, kind_of, list, nearest, shortened};
+use crate::definition::shape::{Findings, Path, kind_of, one_of, shortened};
 use crate::definition::{GuardOp, MAX_GUARD_DEPTH};
 use crate::fault::WarningKind;
 use crate::number::Num;
@@ -190,10 +190,7 @@ fn comparison(findings: &mut Findings, path: &Path, object: &Map<String, Value>)
         return;
     };
     let Some(op) = GuardOp::named(&name) else {
-        let expected = match nearest(&name, GuardOp::NAMES.into_iter()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("one of {}", list(GuardOp::NAMES.into_iter())),
-        };
+        let expected = one_of(&name, GuardOp::NAMES);
         findings.fault(
             &path.key("op"),
             format!("`{}` is no operator", shortened(&name)),
