@@ -24,6 +24,8 @@ pub enum Happening {
         timestamp: Option<i64>,
         expected_version: Option<u64>,
     },
+    /// The last event again, its numbers written another way.
+    Again,
     /// The scanner comes by.
     Scan,
     /// The entity is stored, and restored.
@@ -167,7 +169,7 @@ pub fn definition(strict: bool) -> impl Strategy<Value = Value> {
     (
         regions,
         vec(transition, 0..9),
-        vec(join, 0..4),
+        vec(join, 0..7),
         vec((place(), any::<bool>(), action()), 0..3),
         vec(select(&EVENTS), 0..2),
     )
@@ -293,6 +295,7 @@ pub fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     );
     let happening = prop_oneof![
         10 => event,
+        1 => Just(Happening::Again),
         2 => Just(Happening::Scan),
         1 => Just(Happening::Reload),
         4 => (0_i64..8).prop_map(|halves| Happening::Wait(halves * 500)),

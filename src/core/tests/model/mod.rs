@@ -59,6 +59,7 @@ pub struct Row {
 }
 
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "`event_type` is what the API calls it")]
 pub struct Event {
     pub event_type: String,
     pub params: Map<String, Value>,
