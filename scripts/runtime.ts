@@ -18,6 +18,8 @@ export interface RuntimeOptions {
   host?: string;
   /** The folder that keeps the database; without it, it is in memory. */
   data?: string;
+  /** The id of the database, which names its file in `data`. */
+  database?: string;
   /** Values of the Worker's settings (API_KEY, ENVIRONMENT, …). */
   settings?: Record<string, string>;
   /** Gets every line that the Worker logs; by default they are dropped. */
@@ -64,7 +66,7 @@ export async function startRuntime(options: RuntimeOptions = {}): Promise<Runtim
       host: options.host ?? "127.0.0.1",
       port: options.port ?? 0,
       bindings: options.settings ?? {},
-      d1Databases: { DB: "statewright" },
+      d1Databases: { DB: options.database ?? "statewright" },
       ...(options.data === undefined ? {} : { resourcePersistencePath: options.data }),
       // Nothing is looked up on the network for a local run.
       cf: false,

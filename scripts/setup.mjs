@@ -1,7 +1,7 @@
 // Sets up everything that a machine with rustup, Node.js 20 or newer and make lacks: the wasm target, the npm
 // packages (Node.js 22 and the Workers runtime among them), worker-build and wasm-bindgen. It may be run at any
 // time: what is there already, in the right version, is left alone. `--python` adds the tools that only the tests
-// use, and does without them, saying so, where there is no Python.
+// use, and does without them, saying so, where there is no Python. `--check` adds what only `make check` uses.
 //
 // This is the one script that runs on the machine's own Node.js; the others run on the one installed here.
 
@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TOOLS = join(ROOT, "target", "tools");
 const VENV = join(ROOT, "target", "venv");
 const WORKER_BUILD = "0.8.7";
+const CARGO_DENY = "0.20.2";
 const OLDEST_NODE = 20;
 
 /** @param {string} message @returns {never} */
@@ -145,3 +146,4 @@ rust();
 packages();
 wasmTools();
 if (process.argv.includes("--python")) python();
+if (process.argv.includes("--check")) tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);

@@ -1,0 +1,57 @@
+// What can be known of a deployment without one: wrangler takes the configuration, and its migrations make the
+// schema that the Worker needs.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+import { ROOT } from "../../scripts/paths.ts";
+import { open } from "./support.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "statewright-deploy-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function wrangler(...args: string[]): string {
+  const run = spawnSync(process.execPath, [join(ROOT, "node_modules", ".bin", "wrangler"), ...args], {
+    cwd: ROOT,
+    encoding: "utf8",
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" },
+  });
+  assert.equal(run.status, 0, `${run.stdout}${run.stderr}`);
+  return run.stdout;
+}
+
+test("wrangler takes the configuration and bundles the Worker", () => {
+  const output = wrangler("deploy", "--dry-run", "--outdir", join(folder, "bundle"));
+  const size = Number(/gzip: ([\d.]+) KiB/.exec(output)?.[1]);
+  assert.ok(size * 1024 < 600_000, output);
+  assert.match(output, /env\.DB \(statewright\)/);
+  assert.match(output, /env\.ENVIRONMENT \("production"\)/);
+});
+
+test("the migrations that wrangler applies make the schema that a Worker in production accepts", async () => {
+  wrangler("d1", "migrations", "apply", "statewright", "--local", "--persist-to", folder);
+  const config = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  const database = /^database_id = "([^"]+)"/m.exec(config)?.[1];
+  assert.ok(database !== undefined);
+  const service = await open({ data: join(folder, "v3"), database, settings: { ENVIRONMENT: "production" } });
+  try {
+    assert.deepEqual(await service.expect(200, "GET", "/api/machines"), []);
+    await service.runtime.sql("INSERT INTO schema_version (version) VALUES (999)");
+  } finally {
+    await service.runtime.stop();
+  }
+  // A database that a newer version wrote is refused, in development too.
+  const older = await open({ data: join(folder, "v3"), database });
+  try {
+    const answer = await older.call("GET", "/api/machines");
+    assert.equal(answer.status, 503);
+    assert.equal(answer.body.error.code, "SCHEMA_MISMATCH");
+    assert.match(answer.body.error.message, /999/);
+  } finally {
+    await older.runtime.stop();
+  }
+});
