@@ -211,6 +211,13 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         query: &EntityQuery,
     ) -> Result<Page<EntityView>, Error> {
         let machine = request::machine_id(machine_id)?;
+        for (name, filter) in [
+            ("state", &query.state),
+            ("region", &query.region),
+            ("prefix", &query.prefix),
+        ] {
+            plain(name, filter.as_deref().unwrap_or_default())?;
+        }
         let head = self.head(tenant, &machine).await?;
         let rows = query.paging.rows()?;
         let prefix = query.prefix.as_deref().unwrap_or_default();
@@ -250,6 +257,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         } else {
             (0, query.paging.after::<String>()?.unwrap_or_default())
         };
+        plain("cursor", &after_id)?;
         params.push(after_id.into());
         let sql = match (state, since) {
             (Some((region, state)), since) => {
@@ -479,6 +487,18 @@ fn list_key(by_update: bool, view: &EntityView) -> serde_json::Value {
     } else {
         json!(view.entity_id)
     }
+}
+
+/// A filter's text: no name holds a control character, and a database may cut a text at NUL.
+pub(crate) fn plain(name: &str, text: &str) -> Result<(), Error> {
+    if text.chars().any(char::is_control) {
+        return Err(Error::invalid(
+            name,
+            "it holds a control character",
+            "a text without control characters",
+        ));
+    }
+    Ok(())
 }
 
 fn updated_since(query: &EntityQuery) -> Result<Option<i64>, Error> {

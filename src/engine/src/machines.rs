@@ -297,7 +297,15 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             let created_at = live.map_or(now, |live| live.created_at);
             let revision = known.as_ref().map_or(0, |known| known.head).saturating_add(1);
             let batch = self
-                .revision_batch(tenant, &machine_id, read, in_flight, known.as_ref(), &commit_id, now)
+                .revision_batch(
+                    tenant,
+                    &machine_id,
+                    read,
+                    in_flight,
+                    known.as_ref(),
+                    &commit_id,
+                    now,
+                )
                 .await;
             let batch = match batch {
                 Ok(batch) => batch,
@@ -483,6 +491,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     ) -> Result<Page<MachineView>, Error> {
         let rows = paging.rows()?;
         let (after, after_id): (i64, String) = paging.after()?.unwrap_or((-(1 << 53), String::new()));
+        crate::entities::plain("cursor", &after_id)?;
         let params = [
             tenant.as_str().into(),
             i64::from(rows).saturating_add(1).into(),
