@@ -18,7 +18,7 @@ use crate::routes::{entities, events, machines, service};
     paths(
         service::health, service::openapi, service::scheduler,
         machines::list, machines::create, machines::validate, machines::read, machines::replace, machines::delete,
-        machines::revisions, machines::counts,
+        machines::revisions, machines::counts, machines::diagram,
         entities::list, entities::create, entities::read, entities::delete, entities::release,
         events::evaluate, events::evaluate_batch, events::transition, events::explain, events::events, events::history,
     ),

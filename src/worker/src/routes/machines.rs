@@ -193,3 +193,41 @@ pub(crate) async fn revisions(
 pub(crate) async fn counts(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
     Ok(Reply::json(200, &engine.counts(&tenant, &machine_id).await?))
 }
+
+/// Which picture of a machine is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DiagramQuery {
+    /// `mermaid`, the default, or `dot` for Graphviz.
+    #[param(value_type = Option<schemas::DiagramFormat>)]
+    format: Option<String>,
+    /// An entity whose current states are to be marked.
+    entity_id: Option<String>,
+}
+
+/// A machine as a diagram.
+#[utoipa::path(
+    get,
+    path = "/api/machines/{machine_id}/diagram",
+    operation_id = "drawMachine",
+    tag = "machines",
+    params(schemas::TenantHeader, schemas::MachinePath, DiagramQuery),
+    responses((status = 200, description = "The text of the diagram.", body = String, content_type = "text/plain; charset=utf-8"), schemas::ReadErrors)
+)]
+#[worker::send]
+pub(crate) async fn diagram(
+    Tenant(tenant): Tenant,
+    Machine(machine_id): Machine,
+    Query(query): Query<DiagramQuery>,
+    engine: Service,
+) -> Answer {
+    let text = engine
+        .diagram(
+            &tenant,
+            &machine_id,
+            query.format.as_deref(),
+            query.entity_id.as_deref(),
+        )
+        .await?;
+    Ok(Reply::text(200, "text/plain; charset=utf-8", text))
+}

@@ -29,6 +29,7 @@ pub(crate) fn router() -> Router {
         .route("/api/machines/validate", machine().post(machines::validate))
         .route("/api/machines/{machine_id}/revisions", get(machines::revisions))
         .route("/api/machines/{machine_id}/counts", get(machines::counts))
+        .route("/api/machines/{machine_id}/diagram", get(machines::diagram))
         .route("/api/machines/{machine_id}/evaluate", post(events::evaluate))
         .route(
             "/api/machines/{machine_id}/evaluate/batch",
