@@ -54,7 +54,7 @@ struct Group {
 /// A write whose end is unknown, and the answers that it gives if it was applied.
 struct Attempt {
     commit_id: String,
-    keys: Vec<String>,
+    key: Option<String>,
     answers: Vec<Result<Answer, Error>>,
 }
 
@@ -211,7 +211,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     writes.push(write);
                     decided.push(Decided {
                         group,
-                        keys: deciding.keys(),
+                        key: deciding.key(),
                         answers: outcomes,
                     });
                 }
@@ -242,14 +242,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 let uncertain = matches!(error, DatabaseError::Uncertain(_));
                 for Decided {
                     mut group,
-                    keys,
+                    key,
                     answers,
                 } in decided
                 {
                     if uncertain {
                         group.attempts.push(Attempt {
                             commit_id: commit_id.clone(),
-                            keys,
+                            key,
                             answers,
                         });
                     }
@@ -272,7 +272,7 @@ struct Round {
 
 struct Decided {
     group: Group,
-    keys: Vec<String>,
+    key: Option<String>,
     answers: Vec<Result<Answer, Error>>,
 }
 
@@ -283,11 +283,7 @@ impl Group {
             .iter()
             .filter_map(|(_, event)| Some(event.event.identity()?.to_string()))
             .collect();
-        keys.extend(
-            self.attempts
-                .iter()
-                .flat_map(|attempt| attempt.keys.iter().cloned()),
-        );
+        keys.extend(self.attempts.iter().filter_map(|attempt| attempt.key.clone()));
         keys.sort_unstable();
         keys.dedup();
         Target {
@@ -327,8 +323,14 @@ fn fitting(groups: &[Group]) -> usize {
             .iter()
             .map(|(_, event)| event.event.event_type.len() + 40)
             .sum();
+        let attempts: usize = group
+            .attempts
+            .iter()
+            .flat_map(|attempt| &attempt.key)
+            .map(|key| key.len() + 4)
+            .sum();
         // Escaped twice at the worst.
-        bytes = bytes.saturating_add((names + keys).saturating_mul(4));
+        bytes = bytes.saturating_add((names + keys + attempts).saturating_mul(4));
         bytes <= MOST_PARAMETER_BYTES
     });
     fits.count().max(1)

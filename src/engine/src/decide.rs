@@ -256,12 +256,10 @@ impl Deciding {
         }
     }
 
-    /// The keys of the rows that were decided: what a retry looks for after its answer was lost.
-    pub(crate) fn keys(&self) -> Vec<String> {
-        self.commits
-            .iter()
-            .filter_map(|commit| Some(commit.rows.first()?.key.to_string()))
-            .collect()
+    /// The key of the first row that was decided, for which a retry looks after its answer was lost: all of a batch is
+    /// stored or nothing, so that one is enough.
+    pub(crate) fn key(&self) -> Option<String> {
+        Some(self.commits.first()?.rows.first()?.key.to_string())
     }
 
     /// What is to be written, if anything.

@@ -319,6 +319,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         loop {
             let found = match self.incarnation(&name).await {
                 Ok(found) => found,
+                // The machine can only go after its entities.
+                Err(Error::NoMachine(_)) if tries.is_uncertain() => return Ok(()),
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
                     continue;

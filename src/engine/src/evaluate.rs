@@ -15,7 +15,7 @@ use crate::store::store_one;
 /// A write whose end is unknown, and the answer that it gives if it was applied.
 struct Attempt {
     commit_id: String,
-    keys: Vec<String>,
+    key: Option<String>,
     answer: Answer,
 }
 
@@ -74,7 +74,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut existed = false;
         loop {
             let mut keys: Vec<String> = event.event.identity().iter().map(ToString::to_string).collect();
-            keys.extend(attempts.iter().flat_map(|attempt| attempt.keys.iter().cloned()));
+            keys.extend(attempts.iter().filter_map(|attempt| attempt.key.clone()));
             let loaded = match self.load(name, &keys).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
@@ -104,7 +104,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     if let (DatabaseError::Uncertain(_), Ok(answer)) = (&error, answer) {
                         attempts.push(Attempt {
                             commit_id,
-                            keys: deciding.keys(),
+                            key: deciding.key(),
                             answer,
                         });
                     }

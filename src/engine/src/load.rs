@@ -51,8 +51,8 @@ pub(crate) const LOAD_ONE: &str = concat!(
 /// Many entities: a JSON array of [tenant, machine, entity]. Contexts beyond the budget come as null.
 pub(crate) const LOAD_MANY: &str = concat!(
     "SELECT json_array(t.key, d.revision, d.content_hash, \
-       CASE WHEN sum(coalesce(length(e.context), 0)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
-         - coalesce(length(e.context), 0) < ?2 THEN coalesce(e.context, '') END, ",
+       CASE WHEN sum(coalesce(octet_length(e.context), 0)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
+         - coalesce(octet_length(e.context), 0) < ?2 THEN coalesce(e.context, '') END, ",
     entity_columns!(),
     ") FROM json_each(?1) t \
      CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
@@ -62,8 +62,8 @@ pub(crate) const LOAD_MANY: &str = concat!(
 
 /// What many entities remember: a JSON array of [tenant, machine, entity, [identity key, …]].
 pub(crate) const SEEN_MANY: &str = "SELECT json_array(t.key, h.identity_key, \
-       CASE WHEN sum(length(h.event_params)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
-         - length(h.event_params) < ?2 THEN h.event_params END, h.commit_id) \
+       CASE WHEN sum(octet_length(h.event_params)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
+         - octet_length(h.event_params) < ?2 THEN h.event_params END, h.commit_id) \
      FROM json_each(?1) t CROSS JOIN json_each(t.value, '$[3]') k \
      CROSS JOIN entities e ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2 \
      CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = k.value";
@@ -359,7 +359,17 @@ pub(crate) fn loaded_many(
     }
     let mut found: Vec<Found> = targets.iter().map(|_| Found::NoMachine).collect();
     for row in rows_of(results, 0) {
-        let row: ManyRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
+        let row: ManyRow<'_> = match serde_json::from_str(row) {
+            Ok(row) => row,
+            // Numbers that no counter has: its entity fails, and no other does.
+            Err(error) => {
+                let place = place_of(row)?;
+                if let (Some(target), Some(slot)) = (targets.get(place), found.get_mut(place)) {
+                    *slot = Found::Failed(corrupt(&target.name, error.to_string()));
+                }
+                continue;
+            }
+        };
         let ManyRow(
             place,
             revision,
@@ -426,6 +436,14 @@ pub(crate) fn loaded_many(
         };
     }
     Ok(found)
+}
+
+/// The place at the front of a row that cannot be read as a whole.
+fn place_of(row: &str) -> Result<usize, Error> {
+    let cells: Vec<serde_json::Value> = decode(row)?;
+    let place = cells.first().and_then(serde_json::Value::as_u64);
+    let place = place.and_then(|place| usize::try_from(place).ok());
+    Ok(place.unwrap_or(usize::MAX))
 }
 
 fn read_seen(name: &EntityName, SeenRow(key, params, commit_id): SeenRow<'_>) -> Result<Seen, Error> {

@@ -303,8 +303,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     read,
                     in_flight,
                     known.as_ref(),
-                    &commit_id,
-                    now,
+                    (&commit_id, now),
                 )
                 .await;
             let batch = match batch {
@@ -329,8 +328,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         read: &Read,
         in_flight: Option<InFlight>,
         known: Option<&Known>,
-        commit_id: &str,
-        now: Millis,
+        (commit_id, now): (&str, Millis),
     ) -> Result<Vec<Statement>, Error> {
         let (tenant_id, machine) = (
             || Param::from(tenant.as_str()),

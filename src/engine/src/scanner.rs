@@ -7,11 +7,11 @@ use serde_json::json;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
-use crate::database::{Clock, Database, Random, Statement, random_name};
+use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, Found, Target, decode, load_many, loaded_many, rows_of};
-use crate::store::{TreeWrite, held, store_held, store_one};
+use crate::store::{TreeWrite, held, store_held};
 
 /// How many timers a pass takes.
 pub const PASS_TIMERS: i64 = 256;
@@ -21,25 +21,26 @@ const FAIR_WINDOW: i64 = 20_000;
 const REARM_ENTITIES: i64 = 200;
 
 /// The oldest due timers.
-pub(crate) const DUE: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at) FROM entries \
+pub(crate) const DUE: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at, uid) FROM entries \
      WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?2";
 
-/// The oldest due timers, each tenant's first before any tenant's second.
-pub(crate) const DUE_FAIRLY: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at) FROM ( \
-       SELECT tenant, machine_id, entity_id, wake_at, \
-         row_number() OVER (PARTITION BY tenant ORDER BY wake_at) AS turn \
-       FROM (SELECT tenant, machine_id, entity_id, wake_at FROM entries \
-         WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?3)) \
-     ORDER BY turn, wake_at LIMIT ?2";
+/// The oldest due timers, each tenant's first before any tenant's second. The window is read from the index alone.
+pub(crate) const DUE_FAIRLY: &str = "SELECT json_array(n.tenant, n.machine_id, n.entity_id, n.wake_at, n.uid) FROM ( \
+       SELECT uid, region, wake_at, turn FROM ( \
+         SELECT uid, region, wake_at, row_number() OVER (PARTITION BY tenant ORDER BY wake_at) AS turn \
+         FROM (SELECT uid, region, tenant, wake_at FROM entries WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?3)) \
+       ORDER BY turn, wake_at LIMIT ?2) d \
+     CROSS JOIN entries n ON n.uid = d.uid AND n.region = d.region ORDER BY d.turn, d.wake_at";
 
-/// Puts off the timers of entities that failed: [tenant, machine, entity, error], longer from failure to failure, at
-/// most an hour.
-pub(crate) const PUT_OFF: &str = "UPDATE entries SET failures = failures + 1, error = (SELECT t.value->>3 \
-         FROM json_each(?1) t WHERE t.value->>0 = tenant AND t.value->>1 = machine_id AND t.value->>2 = entity_id), \
+/// Puts off the timers of entities that failed: [uid, error], longer from failure to failure, at most an hour.
+pub(crate) const PUT_OFF: &str = "UPDATE entries SET failures = failures + 1, error = (SELECT t.value->>1 \
+         FROM json_each(?1) t WHERE t.value->>0 = entries.uid), \
        wake_at = ?2 + min(3600000, 10000 << min(failures, 9)) \
-     WHERE uid IN (SELECT e.uid FROM json_each(?1) t CROSS JOIN entities e \
-         ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2) \
-       AND wake_at <= ?2";
+     WHERE uid IN (SELECT t.value->>0 FROM json_each(?1) t) AND wake_at <= ?2";
+
+/// Which trees a set-wise commit ?2 stored, after its answer was lost: [uid, identity key].
+pub(crate) const STORED_BY: &str = "SELECT json_array(h.uid) FROM json_each(?1) t \
+     CROSS JOIN history h ON h.uid = t.value->>0 AND h.identity_key = t.value->>1 WHERE h.commit_id = ?2";
 
 /// Keeps the report of a pass.
 pub(crate) const KEEP_REPORT: &str = "INSERT INTO scheduler (id, report) VALUES (1, ?1) \
@@ -112,9 +113,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 .next()
                 .unwrap_or_default();
         }
-        let names = due_entities(&timers, began, &mut report)?;
-        if !names.is_empty() {
-            self.fire_all(&names, &mut report).await?;
+        let due = due_entities(&timers, began, &mut report)?;
+        if !due.is_empty() {
+            self.fire_all(&due, &mut report).await?;
         }
         self.rearm(rows_of(&results, 1), &mut report).await?;
         let text = json!(report).to_string();
@@ -125,62 +126,65 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 
     /// Applies what is due of these entities, and corrects what the index holds of the others.
-    async fn fire_all(&self, names: &[EntityName], report: &mut ScanReport) -> Result<(), Error> {
-        let targets: Vec<Target> = names
-            .iter()
-            .map(|name| Target {
-                name: name.clone(),
-                keys: Vec::new(),
-            })
-            .collect();
+    async fn fire_all(&self, due: &[DueEntity], report: &mut ScanReport) -> Result<(), Error> {
+        let mut failures: Vec<(&str, String)> = Vec::new();
+        let mut targets: Vec<Target> = Vec::with_capacity(due.len());
+        let mut uids: Vec<&str> = Vec::with_capacity(due.len());
+        for entity in due {
+            match &entity.name {
+                Ok(name) => {
+                    targets.push(Target {
+                        name: name.clone(),
+                        keys: Vec::new(),
+                    });
+                    uids.push(&entity.uid);
+                }
+                Err(error) => failures.push((&entity.uid, told(error))),
+            }
+        }
         let results = self.read(load_many(&targets, &self.cache)).await?;
         let found = loaded_many(&targets, &results, &self.cache)?;
         let now = self.clock.now();
-        let mut failures: Vec<(&EntityName, String)> = Vec::new();
+        // Timers of what is not there: of an entity deleted meanwhile, which this leaves alone, or rows without one.
+        let mut orphans: Vec<(&str, String)> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
-        let mut counts: Vec<(usize, usize)> = Vec::new();
-        for (name, found) in names.iter().zip(found) {
+        let mut counts: Vec<(&str, (usize, usize))> = Vec::new();
+        for (uid, found) in uids.into_iter().zip(found) {
             match found {
-                Found::Loaded(loaded) if loaded.stored.is_some() => {
+                Found::Loaded(loaded) if loaded.stored.as_ref().is_some_and(|stored| stored.uid == uid) => {
                     let mut deciding = Deciding::new(*loaded, now, &self.random);
                     report.more |= deciding.fire_due();
                     deciding.touch_timers();
                     if let Some(write) = deciding.write() {
                         writes.push(write);
-                        counts.push(deciding.timeouts());
+                        counts.push((uid, deciding.timeouts()));
                     }
                 }
-                Found::Loaded(_) | Found::NoMachine => report.stale = report.stale.saturating_add(1),
+                Found::Loaded(_) | Found::NoMachine => {
+                    report.stale = report.stale.saturating_add(1);
+                    orphans.push((uid, "its entity is gone".to_owned()));
+                }
                 Found::LeftOut => report.more = true,
-                Found::Failed(error) => failures.push((name, format!("{}: {error}", error.code().name()))),
+                Found::Failed(error) => failures.push((uid, told(&error))),
             }
         }
-        for (place, outcome) in self.write_all(&writes).await.into_iter().enumerate() {
-            let (Some(write), Some((fired, parked))) = (writes.get(place), counts.get(place)) else {
-                continue;
-            };
+        let outcomes = self.write_all(&writes).await;
+        for ((uid, (fired, parked)), outcome) in counts.into_iter().zip(outcomes) {
             match outcome {
                 Written::Held => {
-                    report.fired = report.fired.saturating_add(*fired);
-                    report.parked = report.parked.saturating_add(*parked);
+                    report.fired = report.fired.saturating_add(fired);
+                    report.parked = report.parked.saturating_add(parked);
                 }
                 Written::Moved => report.stale = report.stale.saturating_add(1),
-                Written::Failed(error) => failures.push((&write.name, error)),
+                Written::Failed(error) => failures.push((uid, error.to_string())),
             }
         }
         report.failed = failures.len();
+        failures.extend(orphans);
         if !failures.is_empty() {
-            let rows: Vec<_> = failures
-                .iter()
-                .map(|(name, error)| {
-                    let error: String = error.chars().take(500).collect();
-                    (
-                        name.tenant.as_str(),
-                        name.machine_id.as_str(),
-                        name.entity_id.as_str(),
-                        error,
-                    )
-                })
+            let rows: Vec<(&str, String)> = failures
+                .into_iter()
+                .map(|(uid, error)| (uid, error.chars().take(500).collect()))
                 .collect();
             self.database
                 .batch(vec![Statement::new(
@@ -197,23 +201,32 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         if writes.is_empty() {
             return Vec::new();
         }
-        let together = self
-            .database
-            .batch(store_held(writes, &random_name(&self.random)))
-            .await;
-        if let Ok(results) = together {
-            let held = held(&results).unwrap_or_default();
-            let outcome = |place| {
-                if held.binary_search(&place).is_ok() {
-                    Written::Held
-                } else {
-                    Written::Moved
-                }
-            };
-            return (0..writes.len()).map(outcome).collect();
-        }
+        let commit_id = random_name(&self.random);
+        let together = self.database.batch(store_held(writes, &commit_id)).await;
+        let error = match together {
+            Ok(results) => {
+                let held = held(&results).unwrap_or_default();
+                let outcome = |place| {
+                    if held.binary_search(&place).is_ok() {
+                        Written::Held
+                    } else {
+                        Written::Moved
+                    }
+                };
+                return (0..writes.len()).map(outcome).collect();
+            }
+            Err(error) => error,
+        };
+        let stored = match error {
+            DatabaseError::Uncertain(_) => self.stored_by(writes, &commit_id).await,
+            DatabaseError::Constraint(_) => BTreeSet::new(),
+        };
         let mut outcomes = Vec::with_capacity(writes.len());
         for write in writes {
+            if stored.contains(&write.uid) {
+                outcomes.push(Written::Held);
+                continue;
+            }
             let alone = self
                 .database
                 .batch(store_held(
@@ -222,17 +235,25 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 ))
                 .await;
             outcomes.push(match alone {
-                Ok(results) => {
-                    if held(&results).unwrap_or_default().is_empty() {
-                        Written::Moved
-                    } else {
-                        Written::Held
-                    }
-                }
-                Err(error) => Written::Failed(error.to_string()),
+                Ok(results) if held(&results).unwrap_or_default().is_empty() => Written::Moved,
+                Ok(_) => Written::Held,
+                Err(error) => Written::Failed(error),
             });
         }
         outcomes
+    }
+
+    /// The incarnations that a commit of unknown end stored. Where that cannot be read, none: they are told as stale.
+    async fn stored_by(&self, writes: &[TreeWrite], commit_id: &str) -> BTreeSet<String> {
+        let keys: Vec<_> = writes
+            .iter()
+            .filter_map(|write| Some((&write.uid, write.key()?)))
+            .collect();
+        let statement = Statement::new(STORED_BY, [json!(keys).to_string().into(), commit_id.into()]);
+        let results = self.read(vec![statement]).await.unwrap_or_default();
+        let rows = rows_of(&results, 0).iter();
+        rows.filter_map(|row| Some(decode::<(String,)>(row).ok()?.0))
+            .collect()
     }
 
     /// A bounded part of the work that a superseding revision leaves: due times are stored anew, worked out from
@@ -257,20 +278,25 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         if !targets.is_empty() {
             let results = self.read(load_many(&targets, &self.cache)).await?;
             let now = self.clock.now();
+            let mut writes = Vec::new();
             for found in loaded_many(&targets, &results, &self.cache)? {
                 match found {
                     Found::Loaded(loaded) => {
                         let mut deciding = Deciding::new(*loaded, now, &self.random);
                         deciding.touch_timers();
-                        let Some(write) = deciding.write() else { continue };
-                        self.database
-                            .batch(store_one(&write, &random_name(&self.random)))
-                            .await?;
-                        report.rearmed = report.rearmed.saturating_add(1);
+                        writes.extend(deciding.write());
                     }
                     Found::LeftOut => left_out = true,
                     // What cannot be read is put off where its timer is looked at.
                     Found::NoMachine | Found::Failed(_) => {}
+                }
+            }
+            for outcome in self.write_all(&writes).await {
+                match outcome {
+                    Written::Held => report.rearmed = report.rearmed.saturating_add(1),
+                    // An event may have written the entry of one region and left the others as they were.
+                    Written::Moved | Written::Failed(DatabaseError::Uncertain(_)) => left_out = true,
+                    Written::Failed(DatabaseError::Constraint(_)) => {}
                 }
             }
         }
@@ -302,24 +328,35 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
 enum Written {
     Held,
     Moved,
-    Failed(String),
+    Failed(DatabaseError),
+}
+
+/// An entity of which the index says that a timer is due.
+struct DueEntity {
+    uid: String,
+    name: Result<EntityName, Error>,
 }
 
 /// The entities of due timers, oldest first, each once.
-fn due_entities(timers: &[String], now: Millis, report: &mut ScanReport) -> Result<Vec<EntityName>, Error> {
+fn due_entities(timers: &[String], now: Millis, report: &mut ScanReport) -> Result<Vec<DueEntity>, Error> {
     let mut seen = BTreeSet::new();
-    let mut names = Vec::new();
+    let mut entities = Vec::new();
     for row in timers {
-        let (tenant, machine_id, entity_id, wake_at): (String, String, String, i64) = decode(row)?;
+        let (tenant, machine_id, entity_id, wake_at, uid): (String, String, String, i64, String) =
+            decode(row)?;
         report.lag_ms = report.lag_ms.max(now.0.saturating_sub(wake_at));
-        let name = stored_name(&tenant, &machine_id, &entity_id)?;
-        if seen.insert(name.clone()) {
-            names.push(name);
+        if seen.insert(uid.clone()) {
+            let name = stored_name(&tenant, &machine_id, &entity_id);
+            entities.push(DueEntity { uid, name });
         }
     }
     report.scanned = timers.len();
-    report.due = names.len();
-    Ok(names)
+    report.due = entities.len();
+    Ok(entities)
+}
+
+fn told(error: &Error) -> String {
+    format!("{}: {error}", error.code().name())
 }
 
 fn stored_name(tenant: &str, machine_id: &str, entity_id: &str) -> Result<EntityName, Error> {

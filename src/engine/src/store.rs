@@ -300,6 +300,11 @@ impl TreeWrite {
         (!nothing).then_some(write)
     }
 
+    /// The identity key of its first row: where that one is stored, all of it is.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.history.first().map(|row| row.key.as_str())
+    }
+
     /// The version that its last commit makes.
     fn version(&self) -> Version {
         self.entities.last().map_or(self.base, |row| row.version)
