@@ -86,8 +86,8 @@ pub fn apply(
     now: Millis,
 ) -> Outcome {
     let entity = tree.entity(target);
-    let machine = Arc::clone(&entity.machine);
-    if event.is_reserved(&machine) {
+    let machine = &*entity.machine;
+    if event.is_reserved(machine) {
         let event_type = Arc::clone(&event.event_type);
         return Outcome::Refusal(Refusal::ReservedEventType { event_type });
     }
@@ -105,12 +105,12 @@ pub fn apply(
     let Some(row) = machine.event(&event.event_type) else {
         return Outcome::NoTransition;
     };
-    let chosen = choose(&machine, entity, row, &event.params);
+    let chosen = choose(machine, entity, row, &event.params);
     if chosen.is_empty() {
         return Outcome::NoTransition;
     }
     let previous = entity.configuration();
-    let moves = match decide(&machine, &previous, &chosen) {
+    let moves = match decide(machine, &previous, &chosen) {
         Ok(moves) => moves,
         Err(refusal) => return Outcome::Refusal(refusal),
     };
@@ -127,7 +127,7 @@ pub fn apply(
         entered_at: now,
         now,
     };
-    let rows = step.apply(entity, &machine, &moves);
+    let rows = step.apply(entity, &moves);
     let context_changed = merge(&mut entity.context, &event.params);
     Outcome::Commit(Box::new(Commit {
         target,
@@ -242,18 +242,29 @@ pub(crate) struct Step {
 
 impl Step {
     /// Starts an entry instance for each move, and says what happened row by row.
-    pub(crate) fn apply(self, entity: &mut Entity, machine: &Machine, moves: &Moves) -> Rows {
-        let n = entity.next_seq;
+    pub(crate) fn apply(self, entity: &mut Entity, moves: &Moves) -> Rows {
+        let Entity {
+            machine,
+            entries,
+            next_seq,
+            ..
+        } = entity;
+        let n = *next_seq;
+        let mut own = Some((self.key, self.cause));
         let mut rows = Rows::new();
         let mut fired = 0_u32;
-        for (place, change) in moves.iter().enumerate() {
+        for change in moves {
             let region = machine.region(change.region);
             let state = machine.state(change.to);
             let mut actions: Vec<_> = state.on_enter.iter().map(Arc::clone).collect();
-            let (key, cause) = match change.join {
-                None if place == 0 => (self.key.clone(), self.cause.clone()),
-                None => (self.later_key(&region.id), self.cause.clone()),
-                Some(join) => {
+            let (key, cause) = match (rows.first(), change.join) {
+                (None, _) => {
+                    // INVARIANT: only the first row takes the step's own key and cause.
+                    let Some(own) = own.take() else { continue };
+                    own
+                }
+                (Some(first), None) => (later_key(&first.key, &region.id), first.cause.clone()),
+                (Some(first), Some(join)) => {
                     let key = IdentityKey::Join {
                         region: Arc::clone(&region.id),
                         n,
@@ -262,58 +273,57 @@ impl Step {
                     fired = fired.saturating_add(1);
                     let joined = machine.joins().get(join as usize);
                     actions.extend(joined.iter().flat_map(|join| join.actions.iter().map(Arc::clone)));
-                    (
-                        key,
-                        Cause::Join {
-                            index: join,
-                            by: self.key.clone(),
-                        },
-                    )
+                    let by = first.key.clone();
+                    (key, Cause::Join { index: join, by })
                 }
             };
-            let seq = entity.next_seq;
-            entity.next_seq = seq.next();
-            let entry = entity.entry_mut(change.region);
-            rows.push(Row {
-                entity: self.target,
-                region: change.region,
-                from: entry.state,
-                to: change.to,
-                seq,
-                timestamp: self.timestamp,
-                key: key.clone(),
-                cause,
-                actions,
-            });
-            *entry = Entry {
+            let seq = *next_seq;
+            *next_seq = seq.next();
+            let entered = Entry {
                 state: change.to,
                 seq,
                 entered_at: self.entered_at,
                 timer: armed(machine.first_due(change.to, self.entered_at)),
-                key: Some(key),
+                key: Some(key.clone()),
             };
+            #[expect(
+                clippy::indexing_slicing,
+                reason = "INVARIANT: one entry for each region (I4)"
+            )]
+            let left = std::mem::replace(&mut entries[change.region.place()], entered);
+            rows.push(Row {
+                entity: self.target,
+                region: change.region,
+                from: left.state,
+                to: change.to,
+                seq,
+                timestamp: self.timestamp,
+                key,
+                cause,
+                actions,
+            });
         }
         entity.version = entity.version.next();
         entity.updated_at = self.now;
         rows
     }
+}
 
-    /// The key of a broadcast's later rows: its event's, with the region appended (R1).
-    fn later_key(&self, region: &Arc<str>) -> IdentityKey {
-        match &self.key {
-            IdentityKey::Event {
-                event_type,
-                timestamp,
-                version,
-                ..
-            } => IdentityKey::Event {
-                event_type: Arc::clone(event_type),
-                timestamp: *timestamp,
-                version: *version,
-                region: Some(Arc::clone(region)),
-            },
-            other => other.clone(),
-        }
+/// The key of a broadcast's later rows: its event's, with the region appended (R1).
+fn later_key(first: &IdentityKey, region: &Arc<str>) -> IdentityKey {
+    match first {
+        IdentityKey::Event {
+            event_type,
+            timestamp,
+            version,
+            ..
+        } => IdentityKey::Event {
+            event_type: Arc::clone(event_type),
+            timestamp: *timestamp,
+            version: *version,
+            region: Some(Arc::clone(region)),
+        },
+        other => other.clone(),
     }
 }
 

@@ -97,7 +97,7 @@ pub fn fire(tree: &mut Tree, timer: DueTimer, now: Millis) -> Fired {
         due,
     } = timer;
     let entity = tree.entity(target);
-    let machine = Arc::clone(&entity.machine);
+    let machine = &*entity.machine;
     let exact = machine.rules().exact_timers;
     let entry = entity.entry(region);
     let judged_at = if exact { due } else { now };
@@ -133,7 +133,7 @@ pub fn fire(tree: &mut Tree, timer: DueTimer, now: Millis) -> Fired {
     };
     let transitions: SmallVec<[TransitionIx; 1]> = SmallVec::from_buf([chosen.transition]);
     let previous = entity.configuration();
-    let moves = match decide(&machine, &previous, &transitions) {
+    let moves = match decide(machine, &previous, &transitions) {
         Ok(moves) => moves,
         Err(refusal) => {
             let error = format!("{}: {refusal}", refusal.code().name()).into();
@@ -154,7 +154,7 @@ pub fn fire(tree: &mut Tree, timer: DueTimer, now: Millis) -> Fired {
         entered_at: fired_due,
         now,
     };
-    let rows = step.apply(entity, &machine, &moves);
+    let rows = step.apply(entity, &moves);
     Fired::Commit(Box::new(Commit {
         target,
         previous,

@@ -189,8 +189,8 @@ fn joins_say_what_is_missing() {
     assert_eq!(
         why["joins"],
         json!([{"index": 0, "target_region": "fulfillment", "target_state": "complete", "missing": [
-            {"region": "fulfillment", "state": "packed", "current": "open"},
-            {"region": "payment", "state": "captured", "current": "pending"}
+            {"region": "payment", "state": "captured", "current": "pending"},
+            {"region": "fulfillment", "state": "packed", "current": "open"}
         ]}])
     );
     assert_eq!(why["candidates"][0]["region"], "payment");
