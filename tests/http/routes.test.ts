@@ -233,6 +233,30 @@ test("CORS: the listed origins alone, preflights without a key", async () => {
   assert.equal(allowed(failed), "https://a.example", "a page may read why it was refused");
 });
 
+test("LOG_LEVEL: one JSON object a line, down to the level", async () => {
+  const loud = await open({ settings: { LOG_LEVEL: "debug" } });
+  const quiet = await open({ settings: { LOG_LEVEL: "error" } });
+  const wrong = await open({ settings: { LOG_LEVEL: "shout" } });
+  try {
+    for (const service of [loud, quiet, wrong]) {
+      service.log.length = service === wrong ? service.log.length : 0;
+      await service.call("GET", "/api/machines/none?x=1");
+    }
+    const line = JSON.parse(loud.log.at(-1) ?? "");
+    assert.equal(line.level, "debug");
+    assert.deepEqual(
+      [line.message, line.method, line.path, line.status, line.code],
+      ["request", "GET", "/api/machines/none?x=1", 404, "NOT_FOUND"],
+    );
+    assert.equal(typeof line.ms, "number");
+    assert.doesNotMatch(loud.log.join(), /test-key/, "the key is in no log");
+    assert.deepEqual(quiet.log, []);
+    assert.match(wrong.log.join(), /"level":"warn".*LOG_LEVEL is `shout`/);
+  } finally {
+    for (const service of [loud, quiet, wrong]) await service.runtime.stop();
+  }
+});
+
 test("/openapi.json is OpenAPI 3.1 and names every route", async () => {
   const document = await service.expect(200, "GET", "/openapi.json", { key: null, tenant: null });
   assert.match(document.openapi, /^3\.1\./);

@@ -78,3 +78,24 @@ test("the cron handler makes passes at the interval until its minute is over", a
   assert.equal(passes, 4, service.log.join("\n"));
   assert.ok(took >= 3000 && took < 3500, `${took} ms`);
 });
+
+test("S4.174: a backlog is drained pass after pass, without waiting for the interval", async () => {
+  const service = await serve({ settings: { TIMEOUT_INTERVAL_SECS: "60" } });
+  const brief = structuredClone(lamp);
+  brief.transitions[0]!.guard.after_ms = 1;
+  await service.register(brief);
+  const entities = 600;
+  for (let at = 0; at < entities; at += 100) {
+    const events = Array.from({ length: 100 }, (_, index) => ({
+      event_type: "none",
+      entity_key: "id",
+      params: { id: `l-${at + index}` },
+    }));
+    await service.expect(200, "POST", "/api/machines/lamp/evaluate/batch", { body: { events } });
+  }
+  await new Promise((wait) => setTimeout(wait, 50));
+  await service.runtime.scheduled();
+  assert.deepEqual(await service.expect(200, "GET", "/api/machines/lamp/counts"), [
+    { region: "_", state: "off", entities },
+  ]);
+});

@@ -1,6 +1,5 @@
 //! The cron trigger: passes of the scanner, one every interval, until the minute that it was fired for is over.
 
-use statewright_core::ids::Millis;
 use statewright_engine::database::Clock as _;
 use worker::{Env, ScheduledEvent};
 
@@ -13,47 +12,58 @@ use crate::{
 
 /// Cron fires every minute, at the finest.
 const MINUTE_MS: i64 = 60_000;
+/// Most passes of one invocation: each is a dozen statements, and D1 takes a thousand of an invocation.
+const MOST_PASSES: u32 = 60;
 
-/// Makes at least one pass.
+/// Makes at least one pass. While more is due than a pass takes, the next one follows at once.
 pub(crate) async fn run(event: &ScheduledEvent, env: &Env) {
     let settings = Settings::of(env);
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a time in milliseconds is far below 2^53"
     )]
-    let over = Millis(event.schedule() as i64).0.saturating_add(MINUTE_MS);
+    let over = (event.schedule() as i64).saturating_add(MINUTE_MS);
     let mut due = WorkerClock::read().0;
-    loop {
-        pass(env, settings.level).await;
-        due = due.saturating_add_unsigned(settings.scan_interval_ms);
+    for _ in 0..MOST_PASSES {
+        let more = pass(env, settings.level).await;
+        let now = WorkerClock::read().0;
+        let next = due.saturating_add_unsigned(settings.scan_interval_ms);
+        if more && now < next.max(over) {
+            continue;
+        }
+        due = next.max(now);
         if due >= over {
             return;
         }
-        let wait = due.saturating_sub(WorkerClock::read().0);
+        let wait = due.saturating_sub(now);
         WorkerClock.sleep(u64::try_from(wait).unwrap_or(0)).await;
     }
 }
 
-/// A failed pass is logged; the next one starts afresh.
-async fn pass(env: &Env, limit: Level) {
+/// Gives whether more is due. A failed pass is logged; the next one starts afresh.
+async fn pass(env: &Env, limit: Level) -> bool {
     let report = match Service::open(env).await {
         Ok(engine) => engine.tick().await,
         Err(error) => Err(error),
     };
     match report {
         Ok(report) => {
-            let level = if report.failed > 0 {
+            let level = if report.failed > 0 || report.parked > 0 {
                 Level::Warn
             } else if report.fired > 0 {
                 Level::Info
             } else {
                 Level::Debug
             };
-            let report = serde_json::to_value(&report).unwrap_or_default();
-            Entry::new(level, "scan").with("report", report).write(limit);
+            let shown = serde_json::to_value(&report).unwrap_or_default();
+            Entry::new(level, "scan").with("report", shown).write(limit);
+            report.more
         }
-        Err(error) => Entry::new(Level::Error, "scan")
-            .with("error", error.to_string())
-            .write(limit),
+        Err(error) => {
+            Entry::new(Level::Error, "scan")
+                .with("error", error.to_string())
+                .write(limit);
+            false
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 pub(crate) mod schemas;
 
+use std::sync::LazyLock;
+
 use utoipa::{
     Modify, OpenApi,
     openapi::{
@@ -53,7 +55,13 @@ impl Modify for Key {
     }
 }
 
-/// The document.
-pub(crate) fn document() -> openapi::OpenApi {
-    Document::openapi()
+/// The document as JSON, made once in an isolate.
+static DOCUMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    // INVARIANT: it has text keys and finite numbers, so that it can be written as JSON.
+    serde_json::to_vec(&Document::openapi()).unwrap_or_default()
+});
+
+/// The document as JSON.
+pub(crate) fn document() -> &'static [u8] {
+    &DOCUMENT
 }

@@ -36,7 +36,7 @@ pub(crate) async fn health() -> Reply {
     responses((status = 200, description = "OpenAPI 3.1, made from the code that answers.", body = schemas::AnyObject))
 )]
 pub(crate) async fn openapi() -> Reply {
-    Reply::json(200, &openapi::document())
+    Reply::text(200, "application/json", openapi::document())
 }
 
 /// What the scanner of due timers did last, and which timers of the tenant are overdue, parked or failing.
