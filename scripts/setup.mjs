@@ -146,4 +146,5 @@ rust();
 packages();
 wasmTools();
 if (process.argv.includes("--python")) python();
-if (process.argv.includes("--check")) tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);
+if (process.argv.includes("--check"))
+  tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);
