@@ -79,16 +79,13 @@ test("S2.17: a tenant sees its own machines alone", async () => {
   assert.deepEqual(await service.expect(200, "GET", "/api/machines", { tenant: "t2" }), []);
 });
 
-/** Sends a header's bytes as they are. */
-function rawTenant(bytes: number[]): Promise<string> {
+/** Sends a request's head as it is, and gives all that comes back. */
+function raw(...head: (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(service.runtime.url);
   return new Promise((done, failed) => {
     const socket = connect(Number(port), hostname, () => {
-      socket.write(
-        "GET /api/machines HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer test-key\r\nX-Tenant-Id: ",
-      );
-      socket.write(Uint8Array.from(bytes));
-      socket.write("\r\n\r\n");
+      for (const part of head) socket.write(part);
+      socket.write("\r\nHost: x\r\nConnection: close\r\n\r\n");
     });
     let text = "";
     socket.on("data", (part) => (text += part.toString()));
@@ -96,6 +93,39 @@ function rawTenant(bytes: number[]): Promise<string> {
     socket.on("error", failed);
   });
 }
+
+/** Sends a tenant's bytes as they are. */
+function rawTenant(bytes: number[]): Promise<string> {
+  const key = "Authorization: Bearer test-key\r\nX-Tenant-Id: ";
+  return raw(`GET /api/machines HTTP/1.1\r\n${key}`, Uint8Array.from(bytes));
+}
+
+test("no spelling of a path gets around the key", async () => {
+  for (const path of [
+    "/api/machines",
+    "//api/machines",
+    "/./api/machines",
+    "/x/../api/machines",
+    "/%61pi/machines",
+    "/api%2Fmachines",
+    "/API/machines",
+    "/\\api/machines",
+    "/api/./machines",
+    "/health/../api/machines",
+    "/api;/machines",
+    "http://x/api/machines",
+    "http://x//api/machines",
+    "/health?/../api/machines",
+  ]) {
+    const answer = await raw(`GET ${path} HTTP/1.1\r\nX-Tenant-Id: t1`);
+    const health = path.startsWith("/health?");
+    assert.match(
+      answer,
+      health ? /^HTTP\/1.1 200[^]*state-machine/ : /^HTTP\/1.1 (401|404|400) /,
+      `${path}: ${answer}`,
+    );
+  }
+});
 
 test("a tenant is any text in UTF-8 without control characters, byte for byte", async () => {
   const name = [...Buffer.from("Käse 😀")];

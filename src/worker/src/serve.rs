@@ -101,7 +101,7 @@ async fn answer(
         .await
         .unwrap_or_else(|never| match never {});
     let allow = response.headers_mut().remove(header::ALLOW);
-    let Some(mut reply) = response.extensions_mut().remove::<Reply>() else {
+    let Some(reply) = response.extensions_mut().remove::<Reply>() else {
         // Only axum's own 405 comes without an answer of ours: it names the methods that the route takes.
         let allow = methods(allow.as_ref());
         let mut reply = if method == Method::OPTIONS {
@@ -116,9 +116,6 @@ async fn answer(
         reply.headers.insert(header::ALLOW, allow);
         return Ok(reply);
     };
-    if method == Method::OPTIONS && reply.status == 405 {
-        reply = Reply::empty(204);
-    }
     Ok(reply)
 }
 
