@@ -15,6 +15,8 @@ CREATE TABLE machines (
   PRIMARY KEY (tenant, machine_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX machines_by_creation ON machines (tenant, created_at, machine_id) WHERE deleted = 0;
+
 -- `effective` is the revision that entities of this one run by: itself, or the one that superseded it.
 CREATE TABLE revisions (
   tenant TEXT NOT NULL,
@@ -73,7 +75,10 @@ CREATE INDEX entries_by_state ON entries (tenant, machine_id, region, state, ent
 
 CREATE INDEX entries_by_wake ON entries (wake_at, tenant) WHERE wake_at IS NOT NULL;
 
-CREATE INDEX entries_troubled ON entries (tenant) WHERE parked IS NOT NULL OR failures > 0;
+CREATE INDEX entries_by_tenant_wake ON entries (tenant, wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE INDEX entries_troubled ON entries (tenant, machine_id, entity_id, region)
+WHERE parked IS NOT NULL OR failures > 0;
 
 CREATE TABLE history (
   id INTEGER PRIMARY KEY,
@@ -95,6 +100,8 @@ CREATE TABLE history (
 CREATE UNIQUE INDEX history_by_identity ON history (uid, identity_key);
 
 CREATE INDEX history_by_time ON history (uid, timestamp);
+
+CREATE INDEX history_by_id ON history (uid);
 
 -- Machines whose stored due times are to be worked out anew after a revision superseded another.
 CREATE TABLE rearms (

@@ -53,32 +53,34 @@ macro_rules! listed {
     };
 }
 
-/// Entities by id: prefix bounds ?5 and ?6, after ?7.
+/// Entities by id, from ?5 and below ?6: one bound below, so that a later page does not pass over the earlier ones.
 pub(crate) const LIST_BY_ID: &str = listed!(
     "entity_id",
     "FROM entities q \
-     WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id >= ?5 AND q.entity_id < ?6 AND q.entity_id > ?7 \
-     ORDER BY q.entity_id"
+     WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id >= ?5 AND q.entity_id < ?6 ORDER BY q.entity_id"
 );
 
-/// Entities by update: as by id, and not before ?8, after (?9, ?7).
+/// Entities by update, after (?7, ?8): as by id besides.
 pub(crate) const LIST_BY_UPDATE: &str = listed!(
     "updated_at, entity_id",
     "FROM entities q \
-     WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.updated_at >= ?8 \
-       AND (q.updated_at, q.entity_id) > (?9, ?7) AND q.entity_id >= ?5 AND q.entity_id < ?6 \
+     WHERE q.tenant = ?1 AND q.machine_id = ?2 AND (q.updated_at, q.entity_id) > (?7, ?8) \
+       AND q.entity_id >= ?5 AND q.entity_id < ?6 \
      ORDER BY q.updated_at, q.entity_id"
 );
 
-/// Entities by the state of a region: as by id, region ?8, state ?9, not updated before ?10.
+/// Entities by the state of a region: as by id, region ?7, state ?8, not updated before ?9.
 pub(crate) const LIST_BY_STATE: &str = listed!(
     "entity_id",
     "FROM entries s \
      CROSS JOIN entities q ON q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id = s.entity_id AND q.uid = s.uid \
-     WHERE s.tenant = ?1 AND s.machine_id = ?2 AND s.region = ?8 AND s.state = ?9 \
-       AND s.entity_id >= ?5 AND s.entity_id < ?6 AND s.entity_id > ?7 AND q.updated_at >= ?10 \
+     WHERE s.tenant = ?1 AND s.machine_id = ?2 AND s.region = ?7 AND s.state = ?8 \
+       AND s.entity_id >= ?5 AND s.entity_id < ?6 AND q.updated_at >= ?9 \
      ORDER BY s.entity_id"
 );
+
+/// Before any time that a row holds.
+const LEAST_TIME: i64 = -(1 << 53);
 
 /// Deletes an entity of an incarnation with all that belongs to it (S2.242).
 pub(crate) const DELETE: [&str; 3] = [
@@ -222,14 +224,6 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let rows = query.paging.rows()?;
         let prefix = query.prefix.as_deref().unwrap_or_default();
         let since = updated_since(query)?;
-        let mut params: Vec<Param> = vec![
-            tenant.as_str().into(),
-            machine.as_str().into(),
-            i64::from(rows).saturating_add(1).into(),
-            MAX_BYTES.into(),
-            prefix.into(),
-            after_prefix(prefix).into(),
-        ];
         let state = match (&query.region, &query.state, head.machine.is_parallel()) {
             (Some(_), None, _) => {
                 return Err(Error::invalid(
@@ -250,26 +244,37 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         };
         let by_update = state.is_none() && since.is_some();
         let (after_update, after_id) = if by_update {
+            let since = since.unwrap_or(LEAST_TIME);
+            // No id is empty: this is before all that were updated then.
+            let first = (since, String::new());
             query
                 .paging
-                .after::<(i64, String)>()?
-                .unwrap_or((i64::MIN >> 10, String::new()))
+                .after()?
+                .map_or(first.clone(), |after| first.max(after))
         } else {
-            (0, query.paging.after::<String>()?.unwrap_or_default())
+            (LEAST_TIME, query.paging.after::<String>()?.unwrap_or_default())
         };
         plain("cursor", &after_id)?;
-        params.push(after_id.into());
+        // The least text after an id, since no id holds a control character.
+        let from = match after_id.as_str() {
+            after if !by_update && !after.is_empty() => prefix.to_owned().max(format!("{after}\u{1}")),
+            _ => prefix.to_owned(),
+        };
+        let mut params: Vec<Param> = vec![
+            tenant.as_str().into(),
+            machine.as_str().into(),
+            i64::from(rows).saturating_add(1).into(),
+            MAX_BYTES.into(),
+            from.into(),
+            after_prefix(prefix).into(),
+        ];
         let sql = match (state, since) {
             (Some((region, state)), since) => {
-                params.extend([
-                    region.into(),
-                    state.into(),
-                    since.unwrap_or(i64::MIN >> 10).into(),
-                ]);
+                params.extend([region.into(), state.into(), since.unwrap_or(LEAST_TIME).into()]);
                 LIST_BY_STATE
             }
-            (None, Some(since)) => {
-                params.extend([since.into(), after_update.into()]);
+            (None, Some(_)) => {
+                params.extend([after_update.into(), after_id.into()]);
                 LIST_BY_UPDATE
             }
             (None, None) => LIST_BY_ID,

@@ -60,10 +60,11 @@ pub(crate) const REVISIONS: &str = "SELECT json_array(l.more, r.revision, r.labe
      CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = l.revision \
      WHERE l.before < ?5 ORDER BY l.place";
 
-/// The revision that this request's commit made, if it did.
+/// The revision that this request's commit made, if it did: one of ?4, a JSON array of those that it tried to make.
 pub(crate) const MADE_BY: &str = "SELECT json_array(r.revision, r.created_at, m.created_at) \
-     FROM machines m CROSS JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id \
-     WHERE m.tenant = ?1 AND m.machine_id = ?2 AND r.commit_id = ?3";
+     FROM json_each(?4) t CROSS JOIN machines m ON m.tenant = ?1 AND m.machine_id = ?2 \
+     CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = t.value \
+     WHERE r.commit_id = ?3";
 
 /// Aborts unless the machine is as it was read: missing (?3 null), or with that head and that deleted mark.
 pub(crate) const HEAD_STANDS: &str = "INSERT INTO violations (violated) SELECT 'head' WHERE NOT (CASE WHEN ?3 IS NULL \
@@ -255,12 +256,17 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let machine_id = request::machine_id(&read.valid.definition.machine_id)?;
         let commit_id = random_name(&self.random);
         let mut tries = Tries::begin(&self.clock);
+        // The revisions that earlier tries of unknown end were to make.
+        let mut tried: Vec<u64> = Vec::new();
         loop {
             let ids: [Param; 2] = [tenant.as_str().into(), machine_id.as_str().into()];
             let [a, b] = ids.clone();
             let batch = vec![
                 Statement::new(MACHINE, ids),
-                Statement::new(MADE_BY, [a, b, commit_id.as_str().into()]),
+                Statement::new(
+                    MADE_BY,
+                    [a, b, commit_id.as_str().into(), json!(tried).to_string().into()],
+                ),
             ];
             let results = match self.read(batch).await {
                 Ok(results) => results,
@@ -316,7 +322,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             match self.database.batch(batch).await {
                 // Nothing is read again: a read that fails would hide that it was written, and may find another's.
                 Ok(_) => return read.made(tenant, revision, now, created_at),
-                Err(error) => tries.again(error, &self.clock, &self.random).await?,
+                Err(error) => {
+                    if matches!(error, DatabaseError::Uncertain(_)) {
+                        tried.push(revision);
+                    }
+                    tries.again(error, &self.clock, &self.random).await?;
+                }
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use statewright_core::ids::MAX_TIMESTAMP;
 
 use crate::error::Error;
 
@@ -51,7 +53,10 @@ impl Paging {
         let Some(cursor) = &self.cursor else {
             return Ok(None);
         };
-        let read = unhex(cursor).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let read = unhex(cursor)
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .filter(carried)
+            .and_then(|value| serde_json::from_value(value).ok());
         let wrong = || {
             Error::invalid(
                 "cursor",
@@ -72,6 +77,17 @@ pub(crate) fn cursor(last: &impl Serialize) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+/// Whether every host carries its numbers as they are: a cursor comes from the caller.
+fn carried(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number
+            .as_i64()
+            .is_some_and(|number| (-MAX_TIMESTAMP..=MAX_TIMESTAMP).contains(&number)),
+        Value::Array(values) => values.iter().all(carried),
+        _ => true,
+    }
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

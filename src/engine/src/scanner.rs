@@ -18,7 +18,7 @@ pub const PASS_TIMERS: i64 = 256;
 /// Among how many of the oldest a pass that is full shares between tenants.
 const FAIR_WINDOW: i64 = 20_000;
 /// How many entities a pass works out anew after a revision superseded another.
-const REARM_ENTITIES: i64 = 200;
+const PASS_REARMED: i64 = 200;
 
 /// The oldest due timers.
 pub(crate) const DUE: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at, uid) FROM entries \
@@ -46,14 +46,21 @@ pub(crate) const STORED_BY: &str = "SELECT json_array(h.uid) FROM json_each(?1) 
 pub(crate) const KEEP_REPORT: &str = "INSERT INTO scheduler (id, report) VALUES (1, ?1) \
      ON CONFLICT (id) DO UPDATE SET report = excluded.report";
 
-/// The next machine whose due times are to be worked out anew, and its next entities.
-pub(crate) const REARM_NEXT: &str = "SELECT json_array(j.tenant, j.machine_id, j.revision, e.entity_id, \
-       r.effective = j.revision AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision)) \
-     FROM (SELECT tenant, machine_id, revision, after_entity FROM rearms \
-       ORDER BY tenant, machine_id, revision LIMIT 1) j \
-     LEFT JOIN entities e ON e.tenant = j.tenant AND e.machine_id = j.machine_id AND e.entity_id > j.after_entity \
+/// The next machine whose due times are to be worked out anew.
+pub(crate) const REARM_NEXT: &str = "SELECT json_array(tenant, machine_id, revision) FROM rearms \
+     ORDER BY tenant, machine_id, revision LIMIT 1";
+
+/// Its next entities, and whether an entry of theirs is still as another revision left it.
+pub(crate) const REARM_ENTITIES: &str = "SELECT json_array(e.entity_id, r.effective = j.revision \
+       AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision)) \
+     FROM (SELECT entity_id, uid, revision FROM entities \
+       WHERE tenant = (SELECT tenant FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
+         AND machine_id = (SELECT machine_id FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
+         AND entity_id > (SELECT after_entity FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
+       ORDER BY entity_id LIMIT ?1) e \
+     CROSS JOIN (SELECT tenant, machine_id, revision FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) j \
      LEFT JOIN revisions r ON r.tenant = j.tenant AND r.machine_id = j.machine_id AND r.revision = e.revision \
-     ORDER BY e.entity_id LIMIT ?1";
+     ORDER BY e.entity_id";
 
 /// Where that work stands.
 pub(crate) const REARM_STANDS: &str =
@@ -100,8 +107,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             ..ScanReport::default()
         };
         let due = Statement::new(DUE, [began.into(), PASS_TIMERS.into()]);
-        let rearm = Statement::new(REARM_NEXT, [REARM_ENTITIES.into()]);
-        let results = self.read(vec![due, rearm]).await?;
+        let rearm = Statement::new(REARM_NEXT, []);
+        let rearmed = Statement::new(REARM_ENTITIES, [PASS_REARMED.into()]);
+        let results = self.read(vec![due, rearm, rearmed]).await?;
         let mut timers = rows_of(&results, 0).to_vec();
         report.more = i64::try_from(timers.len()).unwrap_or(i64::MAX) >= PASS_TIMERS;
         if report.more {
@@ -117,7 +125,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         if !due.is_empty() {
             self.fire_all(&due, &mut report).await?;
         }
-        self.rearm(rows_of(&results, 1), &mut report).await?;
+        if let Some(job) = rows_of(&results, 1).first() {
+            self.rearm(job, rows_of(&results, 2), &mut report).await?;
+        }
         let text = json!(report).to_string();
         self.database
             .batch(vec![Statement::new(KEEP_REPORT, [text.into()])])
@@ -258,18 +268,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
 
     /// A bounded part of the work that a superseding revision leaves: due times are stored anew, worked out from
     /// `entered_at` (design 6).
-    async fn rearm(&self, rows: &[String], report: &mut ScanReport) -> Result<(), Error> {
-        type Row = (String, String, u64, Option<String>, Option<u8>);
-        let rows: Vec<Row> = rows.iter().map(|row| decode(row)).collect::<Result<_, _>>()?;
-        let Some((tenant, machine_id, revision, ..)) = rows.first() else {
-            return Ok(());
-        };
-        let revision = i64::try_from(*revision).unwrap_or(i64::MAX);
+    async fn rearm(&self, job: &str, rows: &[String], report: &mut ScanReport) -> Result<(), Error> {
+        let (tenant, machine_id, revision): (String, String, i64) = decode(job)?;
+        let rows: Vec<(String, Option<u8>)> = rows.iter().map(|row| decode(row)).collect::<Result<_, _>>()?;
         let mut targets = Vec::new();
-        for (tenant, machine_id, _, entity_id, old) in &rows {
-            if let (Some(entity_id), Some(1)) = (entity_id, old) {
+        for (entity_id, old) in &rows {
+            if *old == Some(1) {
                 targets.push(Target {
-                    name: stored_name(tenant, machine_id, entity_id)?,
+                    name: stored_name(&tenant, &machine_id, entity_id)?,
                     keys: Vec::new(),
                 });
             }
@@ -308,13 +314,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             machine_id.as_str().into(),
             revision.into(),
         ];
-        let full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= REARM_ENTITIES;
-        let statement = match rows
-            .last()
-            .and_then(|(_, _, _, entity_id, _)| entity_id.as_ref())
-            .filter(|_| full)
-        {
-            Some(last) => {
+        let full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= PASS_REARMED;
+        let statement = match rows.last().filter(|_| full) {
+            Some((last, _)) => {
                 let [a, b, c] = ids;
                 Statement::new(REARM_STANDS, [a, b, c, last.as_str().into()])
             }

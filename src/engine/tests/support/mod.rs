@@ -19,8 +19,9 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, StatementStatus};
 use statewright_core::ids::{Millis, TenantId};
 use statewright_engine::database::{Clock, Database, DatabaseError, Param, Random, Statement};
 use statewright_engine::{DefinitionCache, Engine};
@@ -47,14 +48,35 @@ pub struct Sqlite {
     /// The batches that were run, each as its statements.
     pub batches: Rc<RefCell<Vec<Vec<&'static str>>>>,
     pub largest_param: Rc<Cell<usize>>,
+    /// The steps of SQLite's machine that all statements took since the test last set it: work that no clock blurs.
+    pub steps: Rc<Cell<i64>>,
 }
+
+/// The limits of D1 that SQLite can enforce by itself (platform.md).
+const LIMITS: [(Limit, i32); 9] = [
+    (Limit::SQLITE_LIMIT_LENGTH, 2_000_000),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
+    (Limit::SQLITE_LIMIT_COLUMN, 100),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 5),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 32),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50),
+    (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 100),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 10),
+];
 
 impl Sqlite {
     pub fn new() -> Self {
+        let connection = Connection::open_in_memory().unwrap();
+        for (limit, most) in LIMITS {
+            connection.set_limit(limit, most).unwrap();
+        }
+        connection.set_prepared_statement_cache_capacity(100);
         Self {
-            connection: Rc::new(RefCell::new(Connection::open_in_memory().unwrap())),
+            connection: Rc::new(RefCell::new(connection)),
             batches: Rc::default(),
             largest_param: Rc::default(),
+            steps: Rc::default(),
         }
     }
 
@@ -100,7 +122,14 @@ impl Sqlite {
             .unwrap()
     }
 
-    /// How many batches were run since the last call.
+    /// The steps that a piece of work takes.
+    pub fn steps_of(&self, work: impl FnOnce()) -> i64 {
+        self.steps.set(0);
+        work();
+        self.steps.get()
+    }
+
+    /// The batches that were run since the last call.
     pub fn taken(&self) -> Vec<Vec<&'static str>> {
         std::mem::take(&mut self.batches.borrow_mut())
     }
@@ -111,18 +140,21 @@ impl Sqlite {
             .borrow_mut()
             .push(statements.iter().map(|statement| statement.sql).collect());
         let connection = self.connection.borrow();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        // A savepoint is a transaction of its own, or a part of one that the test has begun.
+        connection.execute_batch("SAVEPOINT batch").unwrap();
         let outcome = statements
             .iter()
             .map(|statement| self.statement(&connection, statement))
             .collect();
         match outcome {
             Ok(rows) => {
-                connection.execute_batch("COMMIT").unwrap();
+                connection.execute_batch("RELEASE batch").unwrap();
                 Ok(rows)
             }
             Err(error) => {
-                connection.execute_batch("ROLLBACK").unwrap();
+                connection
+                    .execute_batch("ROLLBACK TO batch; RELEASE batch")
+                    .unwrap();
                 Err(error)
             }
         }
@@ -133,11 +165,15 @@ impl Sqlite {
         connection: &Connection,
         statement: &Statement,
     ) -> Result<Vec<String>, DatabaseError> {
-        assert!(statement.sql.len() <= 100_000, "D1: 100 KB of SQL");
-        assert!(statement.params.len() <= 100, "D1: 100 parameters");
         let mut prepared = connection
             .prepare_cached(statement.sql)
             .map_err(|error| failure(&error))?;
+        assert_eq!(
+            statement.params.len(),
+            prepared.parameter_count(),
+            "D1: a value for each parameter: {}",
+            statement.sql
+        );
         for (place, param) in statement.params.iter().enumerate() {
             match param {
                 Param::Null => prepared
@@ -170,7 +206,12 @@ impl Sqlite {
             bytes += text.len();
             texts.push(String::from_utf8(text.to_vec()).unwrap());
         }
-        assert!(bytes <= 50_000_000, "D1: 50 MB a result");
+        assert!(bytes <= 50_000_000, "D1: 50 MB a result, not {bytes}");
+        drop(rows);
+        let steps = prepared.reset_status(StatementStatus::VmStep);
+        self.steps.set(self.steps.get() + i64::from(steps));
+        let indexed = prepared.reset_status(StatementStatus::AutoIndex);
+        assert_eq!(indexed, 0, "an index was made to run {}", statement.sql);
         Ok(texts)
     }
 }
@@ -179,6 +220,9 @@ fn failure(error: &rusqlite::Error) -> DatabaseError {
     match error {
         rusqlite::Error::SqliteFailure(cause, _) if cause.code == ErrorCode::ConstraintViolation => {
             DatabaseError::Constraint(error.to_string())
+        }
+        rusqlite::Error::SqliteFailure(cause, _) if cause.code == ErrorCode::TooBig => {
+            panic!("D1: 2 MB a row, string or BLOB")
         }
         _ => DatabaseError::Uncertain(error.to_string()),
     }
