@@ -26,6 +26,8 @@ export interface RuntimeOptions {
   onLog?: (line: string, level: string) => void;
   /** Another Worker than ours, as the text of a module. */
   script?: string;
+  /** A Worker around ours, as the text of a module that imports it from `./statewright.js`. */
+  around?: string;
 }
 
 /** A running service. */
@@ -42,16 +44,13 @@ export interface Runtime {
 
 type Modules = Extract<Parameters<typeof convertV4MiniflareOptions>[0], { modules: unknown[] }>["modules"];
 
-function modules(script: string | undefined): Modules {
-  if (script !== undefined) return [{ type: "ESModule", path: "index.js", contents: script }];
-  return [
-    { type: "ESModule", path: "index.js", contents: readFileSync(join(WORKER_DIR, "index.js"), "utf8") },
-    {
-      type: "CompiledWasm",
-      path: "index_bg.wasm",
-      contents: readFileSync(join(WORKER_DIR, "index_bg.wasm")),
-    },
-  ];
+function modules({ script, around }: RuntimeOptions): Modules {
+  const entry = (contents: string) => ({ type: "ESModule", path: "index.js", contents }) as const;
+  if (script !== undefined) return [entry(script)];
+  const read = (file: string) => readFileSync(join(WORKER_DIR, file));
+  const worker = { type: "ESModule", path: "statewright.js", contents: read("index.js").toString() } as const;
+  const wasm = { type: "CompiledWasm", path: "index_bg.wasm", contents: read("index_bg.wasm") } as const;
+  return around === undefined ? [worker, wasm] : [entry(around), worker, wasm];
 }
 
 /** Starts the runtime and waits until it listens. */
@@ -61,7 +60,7 @@ export async function startRuntime(options: RuntimeOptions = {}): Promise<Runtim
     convertV4MiniflareOptions({
       name: "statewright",
       rootPath: ROOT,
-      modules: modules(options.script),
+      modules: modules(options),
       compatibilityDate: COMPATIBILITY_DATE,
       host: options.host ?? "127.0.0.1",
       port: options.port ?? 0,

@@ -45,7 +45,8 @@ export class Service {
     const headers = new Headers(sent.headers);
     const { key = KEY, tenant = "t1" } = sent;
     if (key !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
-    if (tenant !== null) headers.set("x-tenant-id", tenant);
+    // A header is bytes, which fetch takes as characters up to 255.
+    if (tenant !== null) headers.set("x-tenant-id", Buffer.from(tenant).toString("latin1"));
     const init: RequestInit & { duplex?: "half" } = { method, headers, redirect: "manual" };
     if (sent.raw !== undefined) {
       init.body = sent.raw as NonNullable<RequestInit["body"]>;

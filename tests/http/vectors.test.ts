@@ -1,0 +1,293 @@
+// The conformance vectors of tests/vectors over HTTP: the Worker on its runtime, with D1, by their README's table.
+//
+// The clock is the vector's: the runtime's own `Date.now` is replaced in a module around the Worker, which also
+// empties the database between two cases.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { ROOT } from "../../scripts/paths.ts";
+import { type Answer, serve } from "./support.ts";
+
+const FOLDER = join(ROOT, "tests", "vectors");
+const CONTRACTS = ["statewright.v1", "statemachine-e1e4.v1"];
+const START = 1_700_000_000_000;
+
+const AROUND = `
+import { WorkerEntrypoint } from "cloudflare:workers";
+import Statewright from "./statewright.js";
+
+let now = Date.now();
+Date.now = () => now;
+
+export default class extends WorkerEntrypoint {
+  async fetch(request) {
+    now = Number(request.headers.get("x-test-now") ?? now);
+    if (new URL(request.url).pathname === "/test/empty") {
+      const { results } = await this.env.DB.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf_*' AND name NOT GLOB 'sqlite_*'" +
+          " AND name NOT IN ('schema_version', 'violations')",
+      ).all();
+      await this.env.DB.batch(results.map(({ name }) => this.env.DB.prepare('DELETE FROM "' + name + '"')));
+      return new Response("");
+    }
+    return new Statewright(this.ctx, this.env).fetch(request);
+  }
+  async scheduled(event) {
+    now = event.scheduledTime + 60_000;
+    return new Statewright(this.ctx, this.env).scheduled(event);
+  }
+}
+`;
+
+/** Cases that cannot be told over HTTP, and why. */
+const EXCLUDED = new Map<string, string>([
+  ["tenants-are-checked", "a header cannot hold a line break; routes.test.ts sends what it can hold"],
+]);
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+type Fields = { [key: string]: Json };
+
+interface Step {
+  op: string;
+  at?: number;
+  tenant?: string | null;
+  machine?: string;
+  entity?: string;
+  body?: Json;
+  raw?: string;
+  query?: Record<string, Json>;
+  in_flight?: string;
+  format?: string;
+  repeat?: number;
+  expect?: { status?: number; body?: Json; absent?: string[] };
+}
+
+interface Case {
+  name: string;
+  contracts?: string[];
+  start?: number;
+  machines?: Fields[];
+  steps: Step[];
+}
+
+/** What Node's own types leave out: numbers as they are written. */
+const exactly = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: Json, context: { source?: string }) => Json): Json;
+  rawJSON(text: string): Json;
+  isRawJSON(value: unknown): value is { rawJSON: string };
+};
+
+/** JSON whose numbers stay as they are written, where a float would not say the same. */
+function parse(text: string): Json {
+  return exactly.parse(text, (_, value, { source }) =>
+    typeof value === "number" && source !== undefined && String(value) !== source
+      ? exactly.rawJSON(source)
+      : value,
+  );
+}
+
+/** A number to compare by value: 5 equals 5.0, and integers beyond 2^53 differ. */
+function numeric(value: Json | undefined): number | bigint | undefined {
+  if (typeof value === "number") return value;
+  if (!exactly.isRawJSON(value)) return undefined;
+  return /^-?\d+$/.test(value.rawJSON) ? BigInt(value.rawJSON) : Number(value.rawJSON);
+}
+
+function isFields(value: Json | undefined): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !exactly.isRawJSON(value);
+}
+
+/** Writes the contract at hand into a definition that names none. */
+function under(contract: string, definition: Json | undefined): Json | undefined {
+  return isFields(definition) && !("contract" in definition) ? { ...definition, contract } : definition;
+}
+
+/** What is wrong with `actual`, or undefined. */
+function differs(expected: Json, actual: Json | undefined, path: string, whole = false): string | undefined {
+  if (isFields(expected)) {
+    if ("$any" in expected) return actual === undefined ? `${path} is missing` : undefined;
+    if ("$absent" in expected)
+      return actual === undefined ? undefined : `${path} is ${JSON.stringify(actual)}`;
+    if ("$exact" in expected) return differs(expected["$exact"] ?? null, actual, path, true);
+    if ("$contains" in expected) {
+      const holds = typeof actual === "string" && actual.includes(String(expected["$contains"]));
+      return holds ? undefined : `${path} is ${actual === undefined ? "missing" : JSON.stringify(actual)}`;
+    }
+    if (!isFields(actual)) return `${path} is ${actual === undefined ? "missing" : JSON.stringify(actual)}`;
+    const keys = new Set([...Object.keys(expected), ...(whole ? Object.keys(actual) : [])]);
+    for (const key of keys) {
+      if (!(key in expected)) return `${path}.${key} is not expected`;
+      const difference = differs(expected[key] ?? null, actual[key], `${path}.${key}`, whole);
+      if (difference !== undefined) return difference;
+    }
+    return undefined;
+  }
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual) || actual.length !== expected.length) {
+      return `${path} is ${actual === undefined ? "missing" : JSON.stringify(actual)}`;
+    }
+    for (const [index, item] of expected.entries()) {
+      const difference = differs(item, actual[index], `${path}[${index}]`, whole);
+      if (difference !== undefined) return difference;
+    }
+    return undefined;
+  }
+  const [left, right] = [numeric(expected), numeric(actual)];
+  // A float and a bigint are equal by value with == alone.
+  const same = left !== undefined && right !== undefined ? left == right : expected === actual;
+  return same ? undefined : `${path} is ${actual === undefined ? "missing" : JSON.stringify(actual)}`;
+}
+
+const service = await serve({ around: AROUND });
+let now = START;
+
+function send(method: string, path: string, step: Step, body?: Json): Promise<Answer> {
+  const raw = step.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  return service.call(method, path, {
+    headers: { "x-test-now": String(now) },
+    ...(step.tenant === undefined ? {} : { tenant: step.tenant }),
+    ...(raw === undefined ? {} : { raw }),
+  });
+}
+
+function ask(step: Step, contract: string, before: Answer | undefined): Promise<Answer> {
+  const machine = `/api/machines/${encodeURIComponent(step.machine ?? "")}`;
+  const entity = `${machine}/entities/${encodeURIComponent(step.entity ?? "")}`;
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(step.query ?? {})) {
+    if (isFields(value)) {
+      const next = /[?&]cursor=([^&>]*)/.exec(before?.headers.get("link") ?? "")?.[1];
+      if (next !== undefined) query.set(key, decodeURIComponent(next));
+    } else {
+      query.set(key, typeof value === "string" ? value : JSON.stringify(value));
+    }
+  }
+  if (step.in_flight !== undefined) query.set("in_flight", step.in_flight);
+  if (step.format !== undefined) query.set("format", step.format);
+  if (step.op === "diagram" && step.entity !== undefined) query.set("entity_id", step.entity);
+  const search = query.size === 0 ? "" : `?${query.toString()}`;
+  const definition = under(contract, step.body);
+  switch (step.op) {
+    case "register":
+      return send("POST", "/api/machines", step, definition);
+    case "validate":
+      return send("POST", "/api/machines/validate", step, definition);
+    case "replace":
+      return send("PUT", `${machine}${search}`, step, definition);
+    case "machine":
+      return send("GET", machine, step);
+    case "machines":
+      return send("GET", `/api/machines${search}`, step);
+    case "delete_machine":
+      return send("DELETE", machine, step);
+    case "revisions":
+    case "counts":
+    case "diagram":
+      return send("GET", `${machine}/${step.op}${search}`, step);
+    case "create":
+      return send("POST", `${machine}/entities`, step, step.body);
+    case "entity":
+      return send("GET", entity, step);
+    case "entities":
+      return send("GET", `${machine}/entities${search}`, step);
+    case "delete":
+      return send("DELETE", entity, step);
+    case "evaluate":
+      return send("POST", `${machine}/evaluate`, step, step.body);
+    case "batch":
+      return send("POST", `${machine}/evaluate/batch`, step, step.body);
+    case "transition":
+    case "explain":
+      return send("POST", `${entity}/${step.op}`, step, step.body);
+    case "events":
+    case "history":
+      return send("GET", `${entity}/${step.op}${search}`, step);
+    case "release":
+      return send("POST", `${entity}/release`, step);
+    case "scheduler":
+      return send("GET", "/api/scheduler", step);
+    default:
+      throw new Error(`there is no op ${step.op}`);
+  }
+}
+
+/** One pass of the scanner; its report is in the scheduler's. */
+async function tick(step: Step): Promise<Json> {
+  await service.runtime.scheduled(new Date(now - 60_000));
+  const answer = await send("GET", "/api/scheduler", step);
+  const report = parse(answer.text);
+  return isFields(report) ? (report["last_pass"] ?? null) : null;
+}
+
+const CREATED = new Set(["register", "create"]);
+const DELETED = new Set(["delete", "delete_machine"]);
+
+/** What is wrong with the case, or undefined. */
+async function run(test: Case, contract: string): Promise<string | undefined> {
+  const start = test.start ?? START;
+  now = start;
+  await service.call("POST", "/test/empty");
+  for (const definition of test.machines ?? []) {
+    const answer = await send("POST", "/api/machines", { op: "register" }, under(contract, definition));
+    if (answer.status !== 201) return `a machine was not registered: ${answer.text}`;
+  }
+  let before: Answer | undefined;
+  for (const [index, step] of test.steps.entries()) {
+    now = start + (step.at ?? now - start);
+    for (let time = 0; time < (step.repeat ?? 1); time += 1) {
+      const where = `step ${index} (${step.op})`;
+      let body: Json | undefined;
+      if (step.op === "tick") {
+        body = await tick(step);
+      } else {
+        before = await ask(step, contract, before);
+        const status = step.expect?.status ?? (CREATED.has(step.op) ? 201 : DELETED.has(step.op) ? 204 : 200);
+        if (before.status !== status)
+          return `${where}: ${before.status} instead of ${status}: ${before.text}`;
+        body =
+          step.op === "diagram" && before.status === 200
+            ? before.text
+            : before.text === ""
+              ? null
+              : parse(before.text);
+      }
+      const expected = step.expect?.body;
+      const difference = expected === undefined ? undefined : differs(expected, body, "$");
+      if (difference !== undefined)
+        return `${where}: ${difference}; expected ${JSON.stringify(expected ?? null)}`;
+      for (const key of step.expect?.absent ?? []) {
+        if (isFields(body) && key in body) return `${where}: ${key} is there: ${JSON.stringify(body)}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+test("every vector holds over HTTP", { timeout: 900_000 }, async () => {
+  const only = process.env["VECTOR"];
+  const known = new Set<string>();
+  const failures: string[] = [];
+  let runs = 0;
+  for (const file of readdirSync(FOLDER).sort()) {
+    if (!file.endsWith(".json")) continue;
+    const cases = parse(readFileSync(join(FOLDER, file), "utf8")) as unknown as Case[];
+    for (const one of cases) {
+      known.add(one.name);
+      if (EXCLUDED.has(one.name) || (only !== undefined && !one.name.includes(only))) continue;
+      for (const contract of one.contracts ?? CONTRACTS) {
+        runs += 1;
+        const failure = await run(one, contract);
+        if (failure !== undefined) failures.push(`${one.name} (${contract}): ${failure}`);
+      }
+    }
+  }
+  for (const [name, reason] of EXCLUDED) {
+    assert.ok(known.has(name), `${name} is excluded (${reason}) and does not exist`);
+  }
+  console.log(`# ${runs} runs of ${known.size} vectors, ${EXCLUDED.size} excluded`);
+  assert.ok(runs > 0);
+  assert.equal(failures.length, 0, `${failures.length} failed:\n${failures.join("\n")}`);
+});
