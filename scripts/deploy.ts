@@ -42,15 +42,19 @@ function database(): string {
     id = find();
   }
   if (id === undefined)
-    throw new Refusal(`the database ${DATABASE} was not found; see: wrangler d1 info ${DATABASE}`);
+    throw new Refusal(`the database ${DATABASE} was not found; see: npx wrangler d1 info ${DATABASE}`);
   writeFileSync(CONFIG, config.replace(NONE, id));
   console.log(`deploy: wrangler.toml now names the database ${id}; commit it`);
   return id;
 }
 
 function main(): void {
-  if (!wrangler(["whoami"], false).ok) {
-    throw new Refusal("you are not signed in to Cloudflare; run: node_modules/.bin/wrangler login");
+  // It says so and succeeds.
+  const who = wrangler(["whoami"], false);
+  if (!who.ok || who.output.includes("not authenticated")) {
+    throw new Refusal(
+      "you are not signed in to Cloudflare; run: npx wrangler login (or set CLOUDFLARE_API_TOKEN)",
+    );
   }
   database();
   // The schema first: the Worker of the version before answers 503 for the moment between, and touches nothing.
@@ -58,7 +62,7 @@ function main(): void {
   step("deploying the Worker", ["deploy"]);
   if (!wrangler(["secret", "list"], false).output.includes("API_KEY")) {
     console.log("deploy: no API key is set, so that every request is answered 401. Set one:");
-    console.log("  node_modules/.bin/wrangler secret put API_KEY");
+    console.log("  npx wrangler secret put API_KEY");
   }
 }
 

@@ -55,3 +55,22 @@ test("the migrations that wrangler applies make the schema that a Worker in prod
     await older.runtime.stop();
   }
 });
+
+test("who is not signed in is told so, and nothing is changed", () => {
+  const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    WRANGLER_SEND_METRICS: "false",
+    HOME: folder,
+    XDG_CONFIG_HOME: folder,
+  };
+  delete env["CLOUDFLARE_API_TOKEN"];
+  const run = spawnSync(process.execPath, [join(ROOT, "scripts", "deploy.ts")], {
+    cwd: ROOT,
+    encoding: "utf8",
+    env,
+  });
+  assert.equal(run.status, 1, run.stdout);
+  assert.match(run.stderr, /^deploy: you are not signed in to Cloudflare; run: npx wrangler login/);
+  assert.equal(readFileSync(join(ROOT, "wrangler.toml"), "utf8"), before);
+});

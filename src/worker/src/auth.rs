@@ -13,7 +13,7 @@ pub(crate) fn check(settings: &Settings, header: Option<&str>) -> Result<(), Ref
         }
         return Err(Refusal::Unauthorized(
             "this deployment has no API_KEY, and ENVIRONMENT is not \"development\": every request is refused \
-             until its operator runs `wrangler secret put API_KEY`",
+             until its operator runs `npx wrangler secret put API_KEY`",
         ));
     };
     let Some(header) = header else {
