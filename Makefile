@@ -27,7 +27,7 @@ test: build
 	@node scripts/setup.mjs --python
 	cargo test --locked --workspace --exclude statewright-worker
 	@# One file after another: some measure time, and two cores are soon shared out.
-	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/http/*.test.ts" "tests/load/*.test.ts" "tests/tour/*.test.ts"
+	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/*/*.test.ts"
 
 check: setup
 	@node scripts/setup.mjs --check
