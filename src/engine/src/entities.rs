@@ -42,7 +42,8 @@ macro_rules! listed {
             ") AS more, sum(bytes) OVER (ORDER BY ",
             $order,
             " ROWS UNBOUNDED PRECEDING) - bytes AS before \
-               FROM (SELECT q.entity_id, q.updated_at, octet_length(q.context) + 200 AS bytes ",
+               FROM (SELECT q.entity_id, q.updated_at, octet_length(q.context) + 200 \
+                 + 200 * (SELECT count(*) FROM entries c WHERE c.uid = q.uid) AS bytes ",
             $from,
             " LIMIT ?3)) l \
              CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = l.entity_id \

@@ -26,7 +26,7 @@ macro_rules! rows {
             ") AS more, sum(bytes) OVER (ORDER BY ",
             $order,
             " ROWS UNBOUNDED PRECEDING) - bytes AS before \
-               FROM (SELECT q.id, q.timestamp, octet_length(q.event_params) + 200 AS bytes \
+               FROM (SELECT q.id, q.timestamp, octet_length(q.event_params) + octet_length(q.actions) + 400 AS bytes \
                  FROM entities e CROSS JOIN history q ON q.uid = e.uid \
                  WHERE e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = ?3 AND ",
             $after,

@@ -48,16 +48,21 @@ pub(crate) const LOAD_ONE: &str = concat!(
     " WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0"
 );
 
-/// Many entities: a JSON array of [tenant, machine, entity]. Contexts beyond the budget come as null.
+/// Many entities: a JSON array of [tenant, machine, entity]. What is beyond the budget comes with a null context; it is
+/// weighed before any of it is read.
 pub(crate) const LOAD_MANY: &str = concat!(
-    "SELECT json_array(t.key, d.revision, d.content_hash, \
-       CASE WHEN sum(coalesce(octet_length(e.context), 0)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
-         - coalesce(octet_length(e.context), 0) < ?2 THEN coalesce(e.context, '') END, ",
+    "SELECT json_array(l.key, l.revision, l.content_hash, CASE WHEN l.before < ?2 THEN coalesce(e.context, '') END, ",
     entity_columns!(),
-    ") FROM json_each(?1) t \
-     CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
-     LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = t.value->>2 ",
-    revision_joins!()
+    ") FROM (SELECT key, tenant, machine_id, entity_id, revision, content_hash, \
+         sum(bytes) OVER (ORDER BY key ROWS UNBOUNDED PRECEDING) - bytes AS before \
+       FROM (SELECT t.key, m.tenant, m.machine_id, t.value->>2 AS entity_id, d.revision, d.content_hash, \
+           coalesce(octet_length(e.context) + 300 * (SELECT count(*) FROM entries n WHERE n.uid = e.uid), 0) AS bytes \
+         FROM json_each(?1) t \
+         CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
+         LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = t.value->>2 ",
+    revision_joins!(),
+    ")) l LEFT JOIN entities e ON l.before < ?2 AND e.tenant = l.tenant AND e.machine_id = l.machine_id \
+       AND e.entity_id = l.entity_id"
 );
 
 /// What many entities remember: a JSON array of [tenant, machine, entity, [identity key, …]].
@@ -68,13 +73,20 @@ pub(crate) const SEEN_MANY: &str = "SELECT json_array(t.key, h.identity_key, \
      CROSS JOIN entities e ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2 \
      CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = k.value";
 
-/// The definitions that many entities run by: the same targets, and a JSON array of known definitions.
+/// The definitions that many entities run by: the same targets, a JSON array of known definitions, and a budget as
+/// above: those beyond it do not come.
 pub(crate) const DEFINITIONS: &str = concat!(
-    "SELECT json_array(d.tenant, d.machine_id, d.content_hash, d.definition) FROM json_each(?1) t \
-     CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
-     LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = t.value->>2 ",
+    "SELECT json_array(x.tenant, x.machine_id, x.content_hash, x.definition) \
+     FROM (SELECT tenant, machine_id, revision, \
+         sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
+       FROM (SELECT d.tenant, d.machine_id, d.revision, octet_length(d.definition) AS bytes, min(t.key) AS place \
+         FROM json_each(?1) t \
+         CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
+         LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = t.value->>2 ",
     revision_joins!(),
-    " WHERE d.content_hash NOT IN (SELECT value FROM json_each(?2)) GROUP BY d.content_hash"
+    "    WHERE d.content_hash NOT IN (SELECT value FROM json_each(?2)) GROUP BY d.content_hash)) l \
+     CROSS JOIN revisions x ON x.tenant = l.tenant AND x.machine_id = l.machine_id AND x.revision = l.revision \
+     WHERE l.before < ?3"
 );
 
 /// An entity by its full name.
@@ -294,7 +306,14 @@ pub(crate) fn load_many(targets: &[Target], cache: &DefinitionCache) -> Vec<Stat
             SEEN_MANY,
             [json!(keyed).to_string().into(), MOST_LOADED_BYTES.into()],
         ),
-        Statement::new(DEFINITIONS, [names.into(), json!(known).to_string().into()]),
+        Statement::new(
+            DEFINITIONS,
+            [
+                names.into(),
+                json!(known).to_string().into(),
+                MOST_LOADED_BYTES.into(),
+            ],
+        ),
     ]
 }
 

@@ -1,0 +1,330 @@
+//! How many batches an operation takes, and that the largest requests stay within the limits of D1, which the
+//! database of these tests enforces (design 3, platform.md).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it does not expect fails"
+)]
+
+mod support;
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use statewright_engine::entities::EntityQuery;
+use statewright_engine::history::HistoryQuery;
+use support::faults::writes;
+use support::world::{World, clocked, create, evaluate, order, register, t1};
+use support::{block_on, tenant};
+
+fn event(entity: &str, kind: &str, timestamp: Option<i64>) -> Value {
+    json!({"event_type": kind, "entity_key": "id", "params": {"id": entity}, "timestamp": timestamp})
+}
+
+/// A world whose engine has seen its machines.
+fn warm(definitions: &[Value]) -> Rc<World> {
+    let world = World::new();
+    for definition in definitions {
+        assert_eq!(register(&world.engine, definition).0, 201);
+        let machine = definition["machine_id"].as_str().unwrap();
+        assert_eq!(
+            evaluate(&world.engine, machine, &event("warm", "none", None)).0,
+            200
+        );
+        create(&world.engine, machine, "e");
+    }
+    world.sqlite.taken();
+    world
+}
+
+/// How many batches an event reads and how many it writes; a batch that writes reads nothing.
+fn batches_of(world: &World, machine: &str, body: &Value) -> (usize, usize) {
+    world.sqlite.taken();
+    assert_eq!(evaluate(&world.engine, machine, body).0, 200);
+    let batches = world.sqlite.taken();
+    for batch in batches.iter().filter(|batch| writes(batch)) {
+        assert!(
+            batch.iter().all(|sql| !sql.trim_start().starts_with("SELECT")),
+            "{batch:?}"
+        );
+    }
+    let write = batches.iter().filter(|batch| writes(batch)).count();
+    (batches.len() - write, write)
+}
+
+#[test]
+fn an_event_is_one_read_batch_and_one_write_batch() {
+    let world = warm(&[order(), clocked()]);
+    assert_eq!(
+        batches_of(&world, "order", &event("e", "pay", Some(1))),
+        (1, 1),
+        "existing"
+    );
+    assert_eq!(
+        batches_of(&world, "order", &event("new", "pay", Some(1))),
+        (1, 1),
+        "creating"
+    );
+    assert_eq!(
+        batches_of(&world, "order", &event("odd", "ship", Some(1))),
+        (1, 1),
+        "creating, no transition"
+    );
+    assert_eq!(
+        batches_of(&world, "order", &event("e", "pay", Some(2))),
+        (1, 0),
+        "no transition"
+    );
+    assert_eq!(
+        batches_of(&world, "order", &event("e", "pay", Some(1))),
+        (1, 0),
+        "a duplicate"
+    );
+    let mut dry = event("e", "ship", None);
+    dry["dry_run"] = json!(true);
+    assert_eq!(batches_of(&world, "order", &dry), (1, 0), "a dry run");
+    let mut explained = event("e", "ship", None);
+    explained["explain"] = json!(true);
+    assert_eq!(batches_of(&world, "order", &explained), (1, 1), "explained");
+    world.at(15_000);
+    assert_eq!(
+        batches_of(&world, "clocked", &event("e", "go", Some(1))),
+        (1, 1),
+        "after a timeout"
+    );
+    world.at(30_000_000);
+    assert_eq!(
+        batches_of(&world, "clocked", &event("warm", "none", Some(1))),
+        (1, 1),
+        "timeouts alone"
+    );
+}
+
+#[test]
+fn the_definition_is_read_with_the_entity_where_the_cache_is_cold() {
+    let world = World::new();
+    register(&world.other, &order());
+    create(&world.other, "order", "e");
+    assert_eq!(batches_of(&world, "order", &event("e", "pay", Some(1))), (1, 1));
+}
+
+/// Sends a batch; gives how many batches of the database it took and how many statements.
+fn send(world: &World, machine: &str, events: &[Value]) -> (Value, usize, usize) {
+    let body = json!({ "events": events }).to_string();
+    assert!(body.len() <= 1024 * 1024, "{}", body.len());
+    world.sqlite.taken();
+    let answer = block_on(world.engine.evaluate_batch(Some(&t1()), machine, body.as_bytes())).unwrap();
+    let batches = world.sqlite.taken();
+    let statements = batches.iter().map(Vec::len).sum();
+    (serde_json::to_value(answer).unwrap(), batches.len(), statements)
+}
+
+/// Makes entities with such a context and one entry, past the engine.
+fn fill(world: &World, count: usize, context: &str) {
+    world.sqlite.execute(&format!(
+        "INSERT INTO entities WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+         SELECT 't1', 'order', printf('x%04d', i), printf('u%04d', i), 1, 1, 2, {context}, '{{}}', 0, 0 FROM n"
+    ));
+    world.sqlite.execute(
+        "INSERT INTO entries SELECT uid, '_', tenant, machine_id, entity_id, 'pending', 1, 0, NULL, 1, NULL, NULL, 0, \
+         NULL, NULL FROM entities WHERE entity_id LIKE 'x%'",
+    );
+}
+
+#[test]
+fn a_batch_of_a_thousand_is_at_most_four() {
+    let world = warm(&[order()]);
+    fill(&world, 1000, "json_object('a', hex(zeroblob(480)))");
+    let existing: Vec<_> = (1..=1000)
+        .map(|i| event(&format!("x{i:04}"), "pay", Some(i)))
+        .collect();
+    let made: Vec<_> = (1..=1000)
+        .map(|i| event(&format!("y{i:04}"), "pay", None))
+        .collect();
+    let (answer, batches, _) = send(&world, "order", &existing);
+    assert_eq!(answer["succeeded"], 1000);
+    assert!(batches <= 4, "{batches}");
+    let (answer, batches, _) = send(&world, "order", &made);
+    assert_eq!(answer["succeeded"], 1000);
+    assert!(batches <= 4, "{batches}");
+    let (answer, batches, _) = send(&world, "order", &existing);
+    assert_eq!(
+        answer["results"][999]["result"]["reason"],
+        "duplicate event (already processed)"
+    );
+    assert_eq!(batches, 1);
+    let one: Vec<_> = (1..=1000).map(|i| event("e", "note", Some(i))).collect();
+    let (answer, batches, _) = send(&world, "order", &one);
+    assert_eq!(answer["results"][999]["result"]["state_version"], 1001);
+    assert_eq!(batches, 2, "a thousand of one entity");
+}
+
+#[test]
+fn a_batch_of_a_thousand_with_the_largest_contexts_stays_within_the_limits() {
+    // Quotes, which take two bytes wherever a context is within another JSON text; and text of four bytes a character,
+    // of which there is more than one answer of the database holds.
+    for (what, large, context) in [
+        ("quotes", 120, "replace(hex(zeroblob(65000)), '0', '\"')"),
+        ("emoji", 210, "replace(hex(zeroblob(32000)), '0', '😀')"),
+    ] {
+        let world = warm(&[order()]);
+        let context = format!("json_object('a', CASE WHEN i <= {large} THEN {context} END)");
+        fill(&world, 1000, &context);
+        let events: Vec<_> = (1..=1000)
+            .map(|i| event(&format!("x{i:04}"), "pay", Some(i)))
+            .collect();
+        let (answer, _, statements) = send(&world, "order", &events);
+        assert_eq!(answer["succeeded"], 1000, "{what}");
+        assert_eq!(answer["results"][999]["result"]["state_version"], 2, "{what}");
+        assert_eq!(world.sqlite.count("entries WHERE state = 'paid'"), 1000, "{what}");
+        // Were all as large, there were a thousand large ones: two or more go in a statement, and each round has its own.
+        let most = 1000 - 1000 / 2 + large / 2;
+        assert!(
+            statements <= most,
+            "D1: 1,000 queries an invocation, not {statements} ({what})"
+        );
+    }
+}
+
+/// The longest names, of characters that are escaped at each level.
+#[test]
+fn a_batch_of_a_thousand_with_the_longest_names_stays_within_the_limits() {
+    let machine = "\"".repeat(128);
+    let mut definition = order();
+    definition["machine_id"] = json!(machine);
+    definition["transitions"] = json!([{"from": "pending", "to": "paid", "on": "\"".repeat(128)},
+        {"from": "pending", "to": "shipped", "on": "ship"}]);
+    let world = warm(&[definition]);
+    let kind = "\"".repeat(128);
+    let events: Vec<_> = (0..1000)
+        .map(|i| event(&format!("{i:04}{}", "\\".repeat(252)), &kind, Some(i)))
+        .collect();
+    // Half of it, since a body has a mebibyte.
+    let (answer, _, _) = send(&world, &machine, &events[..800]);
+    assert_eq!(answer["succeeded"], 800);
+    let (answer, batches, _) = send(&world, &machine, &events[..800]);
+    assert_eq!(
+        answer["results"][0]["result"]["reason"],
+        "duplicate event (already processed)"
+    );
+    assert!(batches <= 4, "{batches}");
+}
+
+/// Everything at its bound at once, in the one row that an event reads.
+#[test]
+fn an_event_with_all_at_its_bound_stays_within_the_limits() {
+    let world = World::new();
+    let mut definition = order();
+    // Stored with its keys, in at most 256 KiB.
+    definition["description"] = json!("\"".repeat(130_000));
+    assert_eq!(register(&world.other, &definition).0, 201);
+    let context = json!({"entity_id": "e", "context": {"a": "\"".repeat(95_000)}}).to_string();
+    block_on(world.other.create_entity(&t1(), "order", context.as_bytes())).unwrap();
+    let mut body = event("e", "pay", Some(1));
+    body["params"]["b"] = json!("\"".repeat(32_000));
+    assert_eq!(batches_of(&world, "order", &body), (1, 1));
+    let (_, answer) = evaluate(&world.engine, "order", &body);
+    assert_eq!(answer["reason"], "duplicate event (already processed)");
+    body["params"]["c"] = json!("\"".repeat(100));
+    assert_eq!(evaluate(&world.engine, "order", &body).0, 409);
+}
+
+/// A definition of a quarter of a mebibyte for each of many tenants: more than one answer of the database holds.
+#[test]
+fn a_batch_of_many_tenants_and_a_pass_over_them_stay_within_the_limits() {
+    let world = World::new();
+    let tenants = 220;
+    for place in 0..tenants {
+        let mut definition = clocked();
+        definition["description"] = json!(format!("{place}{}", "x".repeat(250_000)));
+        let body = definition.to_string();
+        block_on(
+            world
+                .other
+                .create_machine(&tenant(&format!("t{place}")), body.as_bytes()),
+        )
+        .unwrap();
+    }
+    let events: Vec<_> = (0..tenants)
+        .map(|place| {
+            let params = json!({"id": "e", "key_prefix": format!("t{place}")});
+            json!({"event_type": "note", "entity_key": "id", "params": params})
+        })
+        .collect();
+    let body = json!({ "events": events }).to_string();
+    let answer = block_on(world.engine.evaluate_batch(None, "clocked", body.as_bytes())).unwrap();
+    assert_eq!((answer.succeeded, answer.failed), (tenants, 0));
+    world.at(15_000);
+    let mut fired = 0;
+    for _ in 0..10 {
+        fired += block_on(world.engine.tick()).unwrap().fired;
+    }
+    assert_eq!(fired, tenants);
+}
+
+#[test]
+fn lists_of_large_rows_stay_within_the_limits() {
+    let world = World::new();
+    let mut definition = order();
+    // Actions, which every row of the history holds.
+    let url = format!("https://a.example/{}", "x".repeat(200_000));
+    definition["actions"] = json!([{"on_enter": "pending", "action": {"type": "webhook", "url": url}}]);
+    assert_eq!(register(&world.other, &definition).0, 201);
+    for i in 0..300 {
+        assert_eq!(
+            evaluate(&world.other, "order", &event("e", "note", Some(i))).0,
+            200
+        );
+    }
+    let mut query = HistoryQuery::default();
+    let mut rows = 0;
+    loop {
+        let page = block_on(world.engine.history(&t1(), "order", "e", &query)).unwrap();
+        rows += page.items.len();
+        query.paging.cursor = page.next;
+        if query.paging.cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(rows, 300);
+}
+
+#[test]
+fn lists_of_entities_with_many_regions_stay_within_the_limits() {
+    let world = World::new();
+    let regions: Vec<_> = (0..1_000)
+        .map(|place| json!({"id": format!("{place}{}", "r".repeat(100)), "states": ["a"], "initial_state": "a"}))
+        .collect();
+    let definition = json!({"machine_id": "wide", "regions": regions, "transitions": []});
+    assert_eq!(register(&world.engine, &definition).0, 201);
+    create(&world.engine, "wide", "e");
+    let count = 360;
+    world.sqlite.execute(&format!(
+        "INSERT INTO entities WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+         SELECT 't1', 'wide', printf('x%04d', i), printf('u%04d', i), 1, 1, 1001, '{{}}', '{{}}', 0, 0 FROM n"
+    ));
+    world.sqlite.execute(
+        "INSERT INTO entries SELECT e.uid, n.region, n.tenant, n.machine_id, e.entity_id, n.state, n.seq, n.entered_at, \
+         NULL, 1, NULL, NULL, 0, NULL, NULL FROM entities e CROSS JOIN entries n WHERE e.entity_id LIKE 'x%' \
+         AND n.entity_id = 'e'",
+    );
+    let mut query = EntityQuery::default();
+    let mut rows = 0;
+    loop {
+        let page = block_on(world.engine.list_entities(&t1(), "wide", &query)).unwrap();
+        rows += page.items.len();
+        query.paging.cursor = page.next;
+        if query.paging.cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(rows, count + 1);
+    let events: Vec<_> = (1..=count)
+        .map(|i| event(&format!("x{i:04}"), "go", Some(1)))
+        .collect();
+    let (answer, _, _) = send(&world, "wide", &events);
+    assert_eq!(answer["succeeded"], count);
+}
