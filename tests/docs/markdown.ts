@@ -1,5 +1,5 @@
-// Reads Markdown as a reader would paste it: every `sh` block goes in order into one shell. What is shown after a
-// block, in a `json` block, must be what the block's last line of output is: names and values alike, where "…" stands
+// Reads Markdown as a reader would paste it: every `sh` block goes in order into one shell. What is shown right after
+// a block, in a `json` block, must be what the block's last line of output is: names and values alike, where "…" stands
 // for any value, a string that ends in "…" for any that begins so, and names that are not shown may be there too.
 // A `text` block after a `sh` block is the whole output, line by line, where "…" at a line's end stands for any rest.
 //
@@ -28,6 +28,8 @@ export interface Block {
   /** The other words. */
   readonly marks: readonly string[];
   readonly text: string;
+  /** Whether only blank lines part it from the block before. */
+  readonly adjoins: boolean;
 }
 
 /** A block to paste, and what is shown after it. */
@@ -62,13 +64,17 @@ export function read(page: string): string {
 /** The fenced blocks of a text. */
 export function blocks(markdown: string): Block[] {
   const found = [...markdown.matchAll(/^```([^\n`]*)\n([^]*?)^```$/gm)];
+  let end = -1;
   return found.map((match) => {
     const [language = "", ...marks] = (match[1] ?? "").trim().split(/\s+/);
+    const adjoins = end >= 0 && markdown.slice(end, match.index).trim() === "";
+    end = match.index + match[0].length;
     return {
       line: markdown.slice(0, match.index).split("\n").length,
       language,
       marks,
       text: match[2] ?? "",
+      adjoins,
     };
   });
 }
@@ -83,7 +89,7 @@ export function steps(markdown: string): Step[] {
     const rest = lines.filter((text) => text !== "" && !text.startsWith("#"));
     if (rest.every((text) => DONE_ALREADY.some((known) => known.test(text)))) return;
     const next = all[index + 1];
-    const shown = next !== undefined && ["json", "text"].includes(next.language) ? next : undefined;
+    const shown = next?.adjoins === true && ["json", "text"].includes(next.language) ? next : undefined;
     found.push({ line: block.line, commands: block.text, ...(shown === undefined ? {} : { shown }) });
   });
   return found;
