@@ -1,0 +1,29 @@
+//! A valid definition and what happens to an entity, both chosen by the bytes: the reference model agrees step by step.
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{Result, Unstructured};
+use libfuzzer_sys::fuzz_target;
+
+mod chosen;
+#[path = "../../src/core/tests/common/mod.rs"]
+mod common;
+#[path = "../../src/core/tests/generate/mod.rs"]
+mod generate;
+#[path = "../../src/core/tests/harness/mod.rs"]
+mod harness;
+#[path = "../../src/core/tests/model/mod.rs"]
+mod model;
+
+fn run(u: &mut Unstructured<'_>) -> Result<()> {
+    let strict = u.arbitrary()?;
+    let definition = chosen::definition(u, strict)?;
+    let context = chosen::params(u)?;
+    let happenings = chosen::happenings(u)?;
+    harness::check(&definition, &context, &happenings);
+    Ok(())
+}
+
+fuzz_target!(|data: &[u8]| {
+    // Too few bytes are no case.
+    let _ = run(&mut Unstructured::new(data));
+});
