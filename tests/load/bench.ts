@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 
 import { load, median } from "./client.ts";
 import { armed, floor, statewright, type Subject } from "./services.ts";
-import { gzippedBytes, startupCpu } from "./startup.ts";
+import { gzippedBytes, runtimeCpu, startupCpu } from "./startup.ts";
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
 const quick = options.quick;
@@ -73,6 +73,8 @@ interface Comparison {
   /** The median time of a request to the service, and the 99th percentile. */
   readonly middle: number;
   readonly late: number;
+  /** CPU microseconds of the runtime for a request to each. */
+  readonly cpu: { readonly service: number; readonly floor: number };
 }
 
 /** Loads both in turn; which one comes first changes from round to round. */
@@ -84,18 +86,23 @@ async function compare(
   millis: number,
 ): Promise<Comparison> {
   const rates = { service: [] as number[], floor: [] as number[] };
+  const cpu = { service: [] as number[], floor: [] as number[] };
   const times: number[] = [];
-  const run = {
-    service: async () => {
-      const { rate, times: taken } = await load(connections, millis, service);
-      rates.service.push(rate);
-      times.push(...taken);
-    },
-    floor: async () => void rates.floor.push((await load(connections, millis, below)).rate),
+  const run = async (name: "service" | "floor") => {
+    const before = runtimeCpu() ?? NaN;
+    const {
+      count,
+      rate,
+      times: taken,
+    } = await load(connections, millis, name === "service" ? service : below);
+    // The other one is idle meanwhile.
+    cpu[name].push((((runtimeCpu() ?? NaN) - before) * 1000) / count);
+    rates[name].push(rate);
+    if (name === "service") times.push(...taken);
   };
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? (["service", "floor"] as const) : (["floor", "service"] as const);
-    for (const name of order) await run[name]();
+    for (const name of order) await run(name);
   }
   times.sort((a, b) => a - b);
   return {
@@ -104,6 +111,7 @@ async function compare(
     ratio: median(rates.service.map((rate, round) => rate / (rates.floor[round] ?? NaN))),
     middle: median(times),
     late: times[Math.floor(times.length * 0.99)] ?? NaN,
+    cpu: { service: median(cpu.service), floor: median(cpu.floor) },
   };
 }
 
@@ -126,15 +134,16 @@ async function compareLoads(folder: string): Promise<void> {
     for (const send of [batches(service), batches(below)]) await load(1, quick ? 1 : 1000, send);
 
     for (const connections of [1, 16]) {
-      const millis = quick ? 200 : 2000;
+      const millis = quick ? 200 : 700;
       const before = clock;
-      const found = await compare(events(service), events(below), connections, quick ? 2 : 9, millis);
+      const found = await compare(events(service), events(below), connections, quick ? 2 : 25, millis);
       lines.push({
         what: `\`evaluate\`, ${connections} connection${connections === 1 ? "" : "s"}`,
         columns: [
           `${found.service.toFixed(0)} events/s`,
           `${found.floor.toFixed(0)} events/s`,
           `${found.middle.toFixed(1)} / ${found.late.toFixed(1)} ms`,
+          `${found.cpu.service.toFixed(0)} / ${found.cpu.floor.toFixed(0)} µs`,
         ],
         value: found.ratio,
         unit: "",
@@ -142,13 +151,14 @@ async function compareLoads(folder: string): Promise<void> {
       });
       await stored(service, Math.floor((clock - before) / 4));
     }
-    const found = await compare(batches(service), batches(below), 1, quick ? 1 : 9, quick ? 1 : 700);
+    const found = await compare(batches(service), batches(below), 1, quick ? 1 : 25, quick ? 1 : 250);
     lines.push({
       what: `\`evaluate/batch\`, ${BATCH} events of ${BATCH} entities`,
       columns: [
         `${(found.service * BATCH).toFixed(0)} events/s`,
         `${(found.floor * BATCH).toFixed(0)} events/s`,
         `${found.middle.toFixed(0)} / ${found.late.toFixed(0)} ms`,
+        `${(found.cpu.service / BATCH).toFixed(0)} / ${(found.cpu.floor / BATCH).toFixed(0)} µs`,
       ],
       value: found.ratio,
       unit: "",
@@ -185,7 +195,7 @@ async function compareScans(folder: string): Promise<void> {
   const [small, large] = [median(times[0]), median(times[1])];
   lines.push({
     what: `a scan, ${many.toLocaleString("en")} timers armed beside ${few}, none due`,
-    columns: [`${large.toFixed(2)} ms`, `${small.toFixed(2)} ms`, ""],
+    columns: [`${large.toFixed(2)} ms`, `${small.toFixed(2)} ms`, "", ""],
     value: large / small,
     unit: "",
     most: 1.15,
@@ -196,7 +206,7 @@ async function weigh(): Promise<void> {
   const bytes = gzippedBytes();
   lines.push({
     what: "script, gzipped",
-    columns: [`${bytes.toLocaleString("en")} bytes`, "", ""],
+    columns: [`${bytes.toLocaleString("en")} bytes`, "", "", ""],
     value: bytes / 1000,
     unit: " KB",
     most: 600,
@@ -205,7 +215,7 @@ async function weigh(): Promise<void> {
   if (cpu === undefined) return;
   lines.push({
     what: "start-up and first answer, CPU over an empty Worker's",
-    columns: [`${cpu.toFixed(1)} ms`, "", ""],
+    columns: [`${cpu.toFixed(1)} ms`, "", "", ""],
     value: cpu,
     unit: " ms",
     most: 50,
@@ -235,8 +245,10 @@ console.log(
   `\nService on workerd and a local D1 beside a floor Worker, ${new Date(BEGAN).toISOString().slice(0, 10)}.`,
 );
 console.log(`${availableParallelism()} cores (${processor}) for client, Worker and database together.\n`);
-console.log("| | service | floor | median / 99 % | ratio | demanded |");
-console.log("| --- | --: | --: | --: | --: | --: |");
+console.log(
+  "| | service | floor | request: median / 99 % | CPU of an event: service / floor | ratio | demanded |",
+);
+console.log("| --- | --: | --: | --: | --: | --: | --: |");
 for (const line of lines) {
   const value = line.unit === "" ? line.value.toFixed(2) : "";
   console.log(`| ${line.what} | ${line.columns.join(" | ")} | ${value} | ${demand(line)} |`);

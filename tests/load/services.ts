@@ -85,16 +85,9 @@ export async function floor(data: string, entities: readonly string[]): Promise<
     MACHINE,
     JSON.stringify(WHEEL),
   );
-  await runtime.sql(
-    "INSERT INTO entities (tenant, machine_id, entity_id, uid, revision, state_version, next_seq, context, initial_context, created_at, updated_at) SELECT ?2, ?3, value, 'uid-of-floor-' || value, 1, 1, 2, '{}', '{}', 0, 0 FROM json_each(?1)",
-    JSON.stringify(entities),
-    TENANT,
-    MACHINE,
-  );
-  await runtime.sql(
-    "INSERT INTO entries (uid, region, tenant, machine_id, entity_id, state, seq, entered_at, revision) SELECT uid, '_', tenant, machine_id, entity_id, 'here', 1, 0, 1 FROM entities",
-  );
-  return subject(runtime, new Client(runtime.url), "/event", "/batch");
+  const client = new Client(runtime.url);
+  await client.post("/make", JSON.stringify(entities));
+  return subject(runtime, client, "/event", "/batch");
 }
 
 /** A service with that many armed timers, none of which is due. */

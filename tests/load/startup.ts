@@ -14,8 +14,8 @@ export function gzippedBytes(): number {
   return size("index_bg.wasm") + size("index.js");
 }
 
-/** CPU milliseconds of the runtime's processes, all threads; undefined where the system does not tell. */
-function runtimeCpu(): number | undefined {
+/** CPU milliseconds of every runtime that this process started; undefined where the system does not tell. */
+export function runtimeCpu(): number | undefined {
   let nanos = 0;
   try {
     for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
