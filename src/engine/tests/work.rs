@@ -298,7 +298,7 @@ fn measured(world: &World, work: impl FnOnce()) -> i64 {
 }
 
 #[test]
-fn s4_170_nothing_that_is_stored_beside_adds_to_the_work() {
+fn s4_183_nothing_that_is_stored_beside_adds_to_the_work() {
     let all = |many: usize| -> BTreeMap<&str, i64> {
         let world = filled(many);
         let measure = |(name, work): Work| (name, measured(&world, || work(&world.engine, many)));
@@ -331,7 +331,7 @@ fn armed(armed: usize) -> Rc<World> {
 }
 
 #[test]
-fn s4_170_a_pass_costs_what_is_due_and_not_what_is_armed() {
+fn s4_187_a_pass_costs_what_is_due_and_not_what_is_armed() {
     let all = |many: usize| -> Vec<(&str, i64)> {
         let world = armed(many);
         let idle = measured(&world, || {
