@@ -16,7 +16,7 @@ import { ROOT } from "../../scripts/paths.ts";
 const DONE_ALREADY = [
   /^git clone \S+( \S+)?$/,
   /^cd \S+$/,
-  /^([A-Z_]+=\S+ )*make( (run|test|check|bench|deploy|help))?( [A-Z_]+=\S+)*$/,
+  /^([A-Z_]+=\S+ )*make( (run|test|check|format|bench|deploy|help))?( [A-Z_]+=\S+)*$/,
 ];
 
 /** A fenced block. */
