@@ -11,7 +11,8 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::{EntityName, Found, Target, load_many, loaded_many};
+use crate::load::EntityName;
+use crate::load_many::{Found, Target, load_many, loaded_many};
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS};
 use crate::retry::Tries;
 use crate::store::{MOST_PARAMETER_BYTES, TreeWrite, held, store_held};
@@ -139,7 +140,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// One read batch and one write batch.
     async fn round(&self, groups: Vec<Group>, answers: &mut Answers) -> Round {
         let targets: Vec<Target> = groups.iter().map(Group::target).collect();
-        let results = match self.database.batch(load_many(&targets, &self.cache)).await {
+        let (load, known) = load_many(&targets, &self.cache);
+        let results = match self.database.batch(load).await {
             Ok(results) => results,
             Err(error) => {
                 return Round {
@@ -148,7 +150,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 };
             }
         };
-        let found = match loaded_many(&targets, &results, &self.cache) {
+        let found = match loaded_many(&targets, &results, &self.cache, known) {
             Ok(found) => found,
             Err(error) => {
                 for group in &groups {

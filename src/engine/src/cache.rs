@@ -39,13 +39,15 @@ impl DefinitionCache {
         self.lock().by_hash.get(hash).cloned()
     }
 
-    /// The hashes that reads for a machine need not send again.
-    pub(crate) fn known(&self, tenant: &str, machine_id: &str) -> Vec<Arc<str>> {
+    /// The definitions that a machine of a tenant was seen with.
+    pub(crate) fn known(&self, tenant: &str, machine_id: &str) -> Vec<Arc<Compiled>> {
         let kept = self.lock();
-        kept.by_machine
-            .get(&(tenant.to_owned(), machine_id.to_owned()))
-            .cloned()
-            .unwrap_or_default()
+        let hashes = kept.by_machine.get(&(tenant.to_owned(), machine_id.to_owned()));
+        hashes
+            .into_iter()
+            .flatten()
+            .filter_map(|hash| kept.by_hash.get(hash).cloned())
+            .collect()
     }
 
     /// Compiles a stored definition and keeps it.
@@ -84,6 +86,28 @@ impl DefinitionCache {
     /// The lock is held for a look-up only, never across an await.
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Definitions at hand, which a read need not send. Held while it is under way, so that none is dropped meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Known(BTreeMap<Arc<str>, Arc<Compiled>>);
+
+impl Known {
+    pub(crate) fn extend(&mut self, compiled: impl IntoIterator<Item = Arc<Compiled>>) {
+        let keyed = compiled.into_iter();
+        self.0
+            .extend(keyed.map(|compiled| (Arc::clone(&compiled.hash), compiled)));
+    }
+
+    pub(crate) fn get(&self, hash: &str) -> Option<Arc<Compiled>> {
+        self.0.get(hash).cloned()
+    }
+
+    /// Their hashes as a JSON array.
+    pub(crate) fn hashes(&self) -> String {
+        let hashes: Vec<&str> = self.0.keys().map(|hash| &**hash).collect();
+        serde_json::json!(hashes).to_string()
     }
 }
 

@@ -116,8 +116,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
 
     /// Reads one entity with what it remembers under some keys.
     pub(crate) async fn load(&self, name: &EntityName, keys: &[String]) -> Result<Loaded, Error> {
-        let results = self.read(vec![load_one(name, keys, &self.cache)]).await?;
-        loaded_one(name.clone(), rows_of(&results, 0), &self.cache)?
+        let (load, known) = load_one(name, keys, &self.cache);
+        let results = self.read(vec![load]).await?;
+        loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
             .ok_or_else(|| Error::NoMachine(name.machine_id.to_string()))
     }
 

@@ -143,7 +143,7 @@ fn view(name: &EntityName, row: &str) -> Result<(bool, HistoryView), Error> {
     ) = decode(row)?;
     let json = |text: String| {
         RawValue::from_string(text)
-            .map_err(|error| crate::load::corrupt(name, format!("history row {id}: {error}")))
+            .map_err(|error| crate::stored::corrupt(name, format!("history row {id}: {error}")))
     };
     let view = HistoryView {
         id,

@@ -118,3 +118,15 @@ pub(crate) fn cut<T, K: Serialize>(
     };
     Page { items, next }
 }
+
+/// A filter's text: no name holds a control character, and a database may cut a text at NUL.
+pub(crate) fn plain(name: &str, text: &str) -> Result<(), Error> {
+    if text.chars().any(char::is_control) {
+        return Err(Error::invalid(
+            name,
+            "it holds a control character",
+            "a text without control characters",
+        ));
+    }
+    Ok(())
+}

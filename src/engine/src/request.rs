@@ -244,7 +244,6 @@ pub(crate) fn json_bytes(map: &Params) -> usize {
 
 /// An event for an entity, as `evaluate`, its batch, `/transition` and `explain` take it.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
 pub(crate) struct EventRequest {
     pub(crate) entity_id: EntityId,
     pub(crate) event: Event,

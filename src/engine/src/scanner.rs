@@ -10,7 +10,8 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::{EntityName, Found, Target, decode, load_many, loaded_many, rows_of};
+use crate::load::{EntityName, decode, rows_of};
+use crate::load_many::{Found, Target, load_many, loaded_many};
 use crate::store::{TreeWrite, held, store_held};
 
 /// How many timers a pass takes.
@@ -152,8 +153,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Err(error) => failures.push((&entity.uid, told(error))),
             }
         }
-        let results = self.read(load_many(&targets, &self.cache)).await?;
-        let found = loaded_many(&targets, &results, &self.cache)?;
+        let (load, known) = load_many(&targets, &self.cache);
+        let results = self.read(load).await?;
+        let found = loaded_many(&targets, &results, &self.cache, known)?;
         let now = self.clock.now();
         // Timers of what is not there: of an entity deleted meanwhile, which this leaves alone, or rows without one.
         let mut orphans: Vec<(&str, String)> = Vec::new();
@@ -282,10 +284,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
         let mut left_out = false;
         if !targets.is_empty() {
-            let results = self.read(load_many(&targets, &self.cache)).await?;
+            let (load, known) = load_many(&targets, &self.cache);
+            let results = self.read(load).await?;
             let now = self.clock.now();
             let mut writes = Vec::new();
-            for found in loaded_many(&targets, &results, &self.cache)? {
+            for found in loaded_many(&targets, &results, &self.cache, known)? {
                 match found {
                     Found::Loaded(loaded) => {
                         let mut deciding = Deciding::new(*loaded, now, &self.random);

@@ -11,7 +11,8 @@ use statewright_core::fault::Warning;
 use statewright_core::identity::IdentityKey;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
 
-use crate::load::{EntityName, Stored};
+use crate::load::EntityName;
+use crate::stored::Stored;
 
 /// An entity (S2.255).
 #[derive(Debug, Clone, Serialize)]

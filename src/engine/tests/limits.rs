@@ -14,7 +14,7 @@ mod support;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use statewright_engine::entities::EntityQuery;
+use statewright_engine::EntityQuery;
 use statewright_engine::history::HistoryQuery;
 use support::faults::writes;
 use support::world::{World, clocked, create, evaluate, order, register, t1};

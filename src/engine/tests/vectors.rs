@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use statewright_core::ids::TenantId;
 use statewright_core::json_equal;
-use statewright_engine::entities::EntityQuery;
+use statewright_engine::EntityQuery;
 use statewright_engine::error::Error;
 use statewright_engine::history::HistoryQuery;
 use statewright_engine::page::{Page, Paging};

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use statewright_engine::entities::EntityQuery;
+use statewright_engine::EntityQuery;
 use statewright_engine::history::HistoryQuery;
 use statewright_engine::page::Paging;
 use support::world::{
