@@ -3,6 +3,8 @@
 //! The binding is called directly rather than through the `worker` crate, whose results pass through
 //! serde-wasm-bindgen: what the engine asks for is one text a row.
 
+use std::cell::RefCell;
+
 use js_sys::{Array, JsString, Object, Promise, Reflect};
 use statewright_engine::database::{Database, DatabaseError, Param, Statement};
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
@@ -15,7 +17,7 @@ extern "C" {
     #[derive(Debug, Clone)]
     type Binding;
     #[wasm_bindgen(method, catch)]
-    fn prepare(this: &Binding, sql: &str) -> Result<Prepared, JsValue>;
+    fn prepare(this: &Binding, sql: &JsString) -> Result<Prepared, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn batch(this: &Binding, statements: &Array) -> Result<Promise, JsValue>;
 
@@ -30,6 +32,11 @@ extern "C" {
 
 /// The name of the binding in wrangler.toml.
 const BINDING: &str = "DB";
+
+thread_local! {
+    /// The statements' texts as they crossed to JavaScript, so that each crosses once.
+    static CROSSED: RefCell<Vec<(&'static str, JsString)>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A D1 database.
 #[derive(Debug, Clone)]
@@ -48,8 +55,19 @@ impl D1 {
     }
 
     fn prepare(&self, statement: &Statement) -> Result<Prepared, JsValue> {
-        // The engine's SQL is constant, so that its text crosses once.
-        let prepared = self.0.prepare(wasm_bindgen::intern(statement.sql))?;
+        let sql = statement.sql;
+        let prepared = CROSSED.with_borrow_mut(|crossed| {
+            // Constants are known by their address: hashing a statement would cost as much as sending it again.
+            let text = match crossed.iter().find(|(known, _)| std::ptr::eq(*known, sql)) {
+                Some((_, text)) => text.clone(),
+                None => {
+                    let text = JsString::from(sql);
+                    crossed.push((sql, text.clone()));
+                    text
+                }
+            };
+            self.0.prepare(&text)
+        })?;
         if statement.params.is_empty() {
             return Ok(prepared);
         }

@@ -152,9 +152,6 @@ fn is_json(content_type: &str) -> bool {
 
 async fn read(request: Raw) -> Result<Vec<u8>, Refusal> {
     let broken = |error| Refusal::BodyBroken(format!("{error:?}"));
-    let Some(stream) = request.body() else {
-        return Ok(Vec::new());
-    };
     if let Some(length) = header(&request, "content-length") {
         if length
             .parse::<u64>()
@@ -168,6 +165,9 @@ async fn read(request: Raw) -> Result<Vec<u8>, Refusal> {
             .map_err(broken)?;
         return bounded(js_sys::Uint8Array::new(&buffer).to_vec());
     }
+    let Some(stream) = request.body() else {
+        return Ok(Vec::new());
+    };
     let reader = stream
         .get_reader()
         .unchecked_into::<web_sys::ReadableStreamDefaultReader>();
