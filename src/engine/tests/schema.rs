@@ -1,0 +1,340 @@
+//! What the schema itself refuses, whoever writes; and how a database comes to its schema (design 3, I2, I3).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it does not expect fails"
+)]
+
+mod support;
+
+use std::fs;
+use std::rc::Rc;
+
+use statewright_engine::database::{DatabaseError, Statement};
+use statewright_engine::schema::{MIGRATIONS, SCHEMA_VERSION, statements};
+use statewright_engine::{DefinitionCache, Engine};
+use support::faults::{Fault, Faulty};
+use support::world::{World, create, delete, delete_machine, order, put, register, wider};
+use support::{Counted, Sqlite, TestClock, block_on};
+
+/// A write of an entity as the engine does it: an upsert.
+macro_rules! upsert {
+    ($entity:literal, $uid:literal, $revision:literal, $version:literal) => {
+        concat!(
+            "INSERT INTO entities VALUES ('t1', 'order', '",
+            $entity,
+            "', '",
+            $uid,
+            "', ",
+            $revision,
+            ", ",
+            $version,
+            ", 2, '{}', '{}', 0, 0) ON CONFLICT DO UPDATE SET uid = excluded.uid, revision = excluded.revision, \
+             state_version = excluded.state_version"
+        )
+    };
+}
+
+/// Two revisions of `order`, of which the second superseded the first; an entity `e` at version 1, known as `u`.
+fn world() -> Rc<World> {
+    let world = World::new();
+    assert_eq!(register(&world.other, &order()).0, 201);
+    create(&world.other, "order", "e");
+    assert_eq!(put(&world.other, &wider(order()), "follow").0, 200);
+    world.sqlite.execute("DROP TRIGGER entities_moved");
+    world.sqlite.execute("UPDATE entities SET uid = 'u'");
+    world.sqlite.execute("UPDATE entries SET uid = 'u'");
+    let moved = statements(MIGRATIONS[0])
+        .find(|sql| sql.contains("CREATE TRIGGER entities_moved"))
+        .unwrap();
+    world.sqlite.connection.borrow().execute_batch(moved).unwrap();
+    world
+}
+
+/// Runs a statement after another that would succeed; what they stored, or why nothing was.
+fn run(world: &World, sql: &'static str) -> Result<(), String> {
+    let before = world.sqlite.dump();
+    let other = "INSERT INTO rearms SELECT 't1', 'order', 1 + coalesce(max(revision), 0), '' FROM rearms";
+    let outcome = world
+        .sqlite
+        .run(&[Statement::new(other, []), Statement::new(sql, [])]);
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(DatabaseError::Constraint(message)) => {
+            assert_eq!(
+                world.sqlite.dump(),
+                before,
+                "{sql}: a part of its batch was stored"
+            );
+            Err(message)
+        }
+        Err(DatabaseError::Uncertain(message)) => panic!("{sql}: {message}"),
+    }
+}
+
+#[test]
+fn i2_the_next_version_of_an_entity_that_is_there_is_stored() {
+    for sql in [upsert!("e", "u", "2", "2"), upsert!("new", "n", "2", "1")] {
+        assert_eq!(run(&world(), sql), Ok(()), "{sql}");
+    }
+}
+
+#[test]
+fn i2_i3_r17_every_wrong_write_aborts_its_batch() {
+    let wrong = [
+        (
+            upsert!("e", "u", "2", "3"),
+            "the entity moved",
+            "a version is left out",
+        ),
+        (
+            upsert!("e", "u", "2", "1"),
+            "the entity moved",
+            "the version it has",
+        ),
+        (upsert!("e", "u", "2", "0"), "CHECK", "a version that none has"),
+        (
+            upsert!("e", "other", "2", "2"),
+            "the entity moved",
+            "of another incarnation",
+        ),
+        (
+            upsert!("e", "other", "2", "1"),
+            "the entity moved",
+            "made where one is",
+        ),
+        (
+            upsert!("gone", "g", "2", "2"),
+            "the entity is gone",
+            "brought back by an upsert",
+        ),
+        (
+            upsert!("e", "u", "1", "2"),
+            "the revision moved",
+            "by a revision that was superseded",
+        ),
+        (
+            upsert!("e", "u", "3", "2"),
+            "the revision moved",
+            "by a revision that is none",
+        ),
+        (
+            upsert!("new", "n", "1", "1"),
+            "the revision moved",
+            "made by a revision that is not the head",
+        ),
+        (
+            "UPDATE entities SET state_version = 3",
+            "the entity moved",
+            "an update leaves one out",
+        ),
+        (
+            "UPDATE entities SET uid = 'x', state_version = 2",
+            "the entity moved",
+            "an update changes the incarnation",
+        ),
+        (
+            "UPDATE entities SET context = '{}'",
+            "the entity moved",
+            "an update without a version",
+        ),
+        (
+            "UPDATE entries SET seq = 1",
+            "the entry moved",
+            "the entry instance it has",
+        ),
+        (
+            "UPDATE entries SET seq = 0",
+            "the entry moved",
+            "an entry instance goes back",
+        ),
+        (
+            "INSERT INTO entries SELECT * FROM entries WHERE true ON CONFLICT DO UPDATE SET seq = excluded.seq",
+            "the entry moved",
+            "an upsert of the entry it has",
+        ),
+        (
+            "INSERT INTO violations VALUES ('x')",
+            "does not hold any more",
+            "a violation",
+        ),
+        (
+            "INSERT INTO history SELECT NULL, 'u', 'c', 1, '_', 'a', 'b', 'e', '{}', '[]', 0, 0, 'key', '{}' FROM \
+          (SELECT 1 UNION ALL SELECT 2)",
+            "UNIQUE",
+            "an identity twice",
+        ),
+    ];
+    for (sql, why, what) in wrong {
+        let outcome = run(&world(), sql);
+        assert!(
+            outcome.as_ref().is_err_and(|error| error.contains(why)),
+            "{what}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_made_of_a_machine_that_is_gone() {
+    let world = world();
+    delete(&world.other, "order", "e");
+    assert_eq!(delete_machine(&world.other, "order").0, 204);
+    let outcome = run(&world, upsert!("new", "n", "2", "1"));
+    assert!(outcome.is_err_and(|error| error.contains("the revision moved")));
+}
+
+#[test]
+fn an_entity_of_a_pinned_revision_is_written_and_none_is_made() {
+    let world = world();
+    assert_eq!(put(&world.other, &order(), "pin").0, 200);
+    assert_eq!(run(&world, upsert!("e", "u", "2", "2")), Ok(()));
+    assert!(
+        run(&world, upsert!("new", "n", "2", "1")).is_err(),
+        "new ones start on the head"
+    );
+    assert_eq!(run(&world, upsert!("new", "n", "3", "1")), Ok(()));
+}
+
+fn engine(database: &Faulty) -> Engine<Faulty, TestClock, Counted> {
+    Engine::new(
+        database.clone(),
+        TestClock::new(),
+        Counted::default(),
+        DefinitionCache::default(),
+    )
+}
+
+fn schema(sqlite: &Sqlite) -> Vec<String> {
+    let connection = sqlite.connection.borrow();
+    let mut statement = connection
+        .prepare("SELECT name || ': ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1")
+        .unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_new_database_is_brought_to_the_schema_and_stays_there() {
+    let faulty = Faulty::new(Sqlite::new());
+    let engine = engine(&faulty);
+    let error = block_on(engine.check_schema()).unwrap_err();
+    assert_eq!(
+        (error.status(), error.code().name(), error.code().retry()),
+        (503, "SCHEMA_MISMATCH", true)
+    );
+    assert_eq!(block_on(engine.schema_version()).unwrap(), 0);
+    block_on(engine.migrate()).unwrap();
+    block_on(engine.check_schema()).unwrap();
+    assert_eq!(block_on(engine.schema_version()).unwrap(), SCHEMA_VERSION);
+    let made = schema(&faulty.inner);
+    faulty.inner.taken();
+    block_on(engine.migrate()).unwrap();
+    assert_eq!(schema(&faulty.inner), made);
+    assert!(
+        faulty
+            .inner
+            .taken()
+            .iter()
+            .flatten()
+            .all(|sql| sql.starts_with("SELECT")),
+        "nothing is left to do"
+    );
+}
+
+#[test]
+fn a_database_of_a_newer_program_is_refused_and_not_touched() {
+    let faulty = Faulty::new(Sqlite::new());
+    let engine = engine(&faulty);
+    block_on(engine.migrate()).unwrap();
+    faulty.inner.execute(&format!(
+        "INSERT INTO schema_version VALUES ({})",
+        SCHEMA_VERSION + 1
+    ));
+    let made = schema(&faulty.inner);
+    for outcome in [block_on(engine.migrate()), block_on(engine.check_schema())] {
+        let error = outcome.unwrap_err();
+        assert_eq!((error.status(), error.code().name()), (503, "SCHEMA_MISMATCH"));
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("schema version {}", SCHEMA_VERSION + 1)),
+            "{error}"
+        );
+    }
+    assert_eq!(schema(&faulty.inner), made);
+}
+
+#[test]
+fn two_programs_that_migrate_at_once_both_succeed() {
+    let faulty = Faulty::new(Sqlite::new());
+    let other = engine(&Faulty::new(faulty.inner.clone()));
+    faulty.arm([(
+        1,
+        Fault::Meanwhile(Rc::new(move || block_on(other.migrate()).unwrap())),
+    )]);
+    block_on(engine(&faulty).migrate()).unwrap();
+    assert!(faulty.struck());
+    block_on(engine(&faulty).check_schema()).unwrap();
+}
+
+#[test]
+fn i3_a_migration_with_a_fault_is_made_whole_or_not_at_all() {
+    let faulty = Faulty::new(Sqlite::new());
+    faulty.arm([(1, Fault::Before)]);
+    let error = block_on(engine(&faulty).migrate()).unwrap_err();
+    assert!(error.code().retry(), "{error}");
+    assert_eq!(schema(&faulty.inner), Vec::<String>::new());
+    faulty.arm([(1, Fault::After)]);
+    block_on(engine(&faulty).migrate()).unwrap();
+    block_on(engine(&faulty).check_schema()).unwrap();
+}
+
+#[test]
+fn migrations_are_numbered_files_of_whole_statements() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), MIGRATIONS.len(), "each file is known to the program");
+    for (place, (file, migration)) in files.iter().zip(MIGRATIONS).enumerate() {
+        let name = file.to_str().unwrap();
+        assert!(name.starts_with(&format!("{:04}_", place + 1)), "{name}");
+        assert_eq!(
+            fs::read_to_string(format!("{folder}/{name}")).unwrap(),
+            *migration
+        );
+        let all: Vec<_> = statements(migration).collect();
+        for sql in &all {
+            assert!(sql.ends_with(';'), "{sql}");
+            // A trigger has statements within; everything else is one.
+            let inner = if sql.contains("CREATE TRIGGER") { 3 } else { 1 };
+            let text: String = sql
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("--"))
+                .collect();
+            assert!(text.matches(';').count() <= inner, "{sql}");
+        }
+        // Nothing is lost between the statements.
+        let whole: usize = all.iter().map(|sql| sql.matches("CREATE ").count()).sum();
+        assert_eq!(whole, migration.matches("CREATE ").count());
+        assert!(all.last().unwrap().contains(&format!(
+            "INSERT INTO schema_version (version) VALUES ({})",
+            place + 1
+        )));
+    }
+}
+
+#[test]
+fn statements_are_parted_by_blank_lines_and_comments_alone_are_none() {
+    let text = "-- A comment.\n\n-- One.\nSELECT 1;\n\n  \n\nCREATE TRIGGER t\nBEGIN\n  SELECT 2;\nEND;\n\n-- The end.\n";
+    let found: Vec<_> = statements(text).collect();
+    assert_eq!(
+        found,
+        ["-- One.\nSELECT 1;", "CREATE TRIGGER t\nBEGIN\n  SELECT 2;\nEND;"]
+    );
+}
