@@ -12,6 +12,8 @@ pub const PATIENCE_MILLIS: u64 = 10_000;
 #[derive(Debug)]
 pub(crate) struct Tries {
     began: Millis,
+    /// How long it has waited: what bounds it where the clock steps back.
+    waited: u64,
     failed: u32,
     /// What the database said of the last write whose end is unknown.
     uncertain: Option<String>,
@@ -21,6 +23,7 @@ impl Tries {
     pub(crate) fn begin(clock: &impl Clock) -> Self {
         Self {
             began: clock.now(),
+            waited: 0,
             failed: 0,
             uncertain: None,
         }
@@ -46,7 +49,7 @@ impl Tries {
         }
         self.failed = self.failed.saturating_add(1);
         let spent = clock.now().0.saturating_sub(self.began.0);
-        if u64::try_from(spent).unwrap_or(0) >= PATIENCE_MILLIS {
+        if u64::try_from(spent).unwrap_or(0).max(self.waited) >= PATIENCE_MILLIS {
             return Err(match self.uncertain.take() {
                 Some(message) => Error::Database(message),
                 None => Error::Contention {
@@ -57,9 +60,9 @@ impl Tries {
         let most = 4_u64.saturating_mul(1 << self.failed.min(6));
         let [a, b, ..] = random.bytes();
         // INVARIANT: `most` is at least 8.
-        clock
-            .sleep(1 + u64::from(u16::from_be_bytes([a, b])) % most)
-            .await;
+        let wait = 1 + u64::from(u16::from_be_bytes([a, b])) % most;
+        self.waited = self.waited.saturating_add(wait);
+        clock.sleep(wait).await;
         Ok(())
     }
 }

@@ -138,6 +138,36 @@ fn m13_a_database_that_stays_away_is_told_after_ten_seconds_and_not_before() {
     assert_eq!(service.sqlite.count("history"), 0);
 }
 
+/// A clock that goes back by an hour whenever one waits.
+#[derive(Clone)]
+struct Backwards(TestClock);
+
+impl Clock for Backwards {
+    fn now(&self) -> Millis {
+        self.0.now()
+    }
+
+    async fn sleep(&self, _millis: u64) {
+        let now = self.0.now().0;
+        self.0.set(now - START - 3_600_000);
+    }
+}
+
+#[test]
+fn m13_a_clock_that_steps_back_does_not_make_a_request_wait_for_ever() {
+    let service = an_order(&["e"]);
+    let database = Moody {
+        inner: service.sqlite.clone(),
+        mood: |place, _| if place == 0 { Mood::Fine } else { Mood::Down },
+        next: Cell::new(0),
+    };
+    let clock = Backwards(service.clock.clone());
+    let engine = Engine::new(database, clock, Counted::from(3), DefinitionCache::default());
+    let error = block_on(engine.evaluate(Some(&tenant("t1")), "order", &note("e"))).unwrap_err();
+    assert_eq!(error.status(), 500);
+    assert!(engine.database().next.get() < 1_000);
+}
+
 #[test]
 fn m13_a_read_that_fails_at_first_is_told_at_once_and_wrote_nothing() {
     let service = an_order(&["e"]);
