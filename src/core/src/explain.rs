@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::answer::StateView;
 use crate::code::Code;
 use crate::commit::Outcome;
+use crate::definition::shape::shortened;
 use crate::definition::{GuardOp, TIMEOUT_EVENT};
 use crate::entity::{Entity, EntityIx, Tree};
 use crate::guard::{Failing, Guard, Lookup, Source};
@@ -15,6 +16,9 @@ use crate::ids::Millis;
 use crate::machine::{Machine, RegionIx, StateIx, Transition, TransitionIx};
 use crate::step::{self, Event};
 use crate::timeouts::{self, CATCH_UP_LIMIT, Fired};
+
+/// Most bytes, roughly, of a value that is shown in full. Many clauses can look at one value.
+const MOST_SHOWN: usize = 512;
 
 /// What an event would do to an entity, and why.
 #[derive(Debug, Clone, Serialize)]
@@ -309,7 +313,11 @@ fn clause(path: String, failing: &Failing<'_>, lookup: Lookup<'_>) -> Clause {
         Failing::AnyOfNothing => return of_form("`any` of nothing is never true"),
     };
     let (seen, source) = lookup.find(&leaf.field);
-    let reason = if seen.is_some_and(|seen| leaf.reads_as_float(seen, source)) {
+    let mut left = MOST_SHOWN;
+    let too_large = seen.is_some_and(|seen| !fits(seen, &mut left));
+    let reason = if too_large {
+        Some("the value that it found is too large to be shown in full")
+    } else if seen.is_some_and(|seen| leaf.reads_as_float(seen, source)) {
         Some("in this contract a param that reads as a number is compared as a float, and never as text")
     } else if leaf.impossible() {
         Some("nothing compares so with the expected value: it is never true")
@@ -321,9 +329,38 @@ fn clause(path: String, failing: &Failing<'_>, lookup: Lookup<'_>) -> Clause {
         field: Some(leaf.field.to_string()),
         op: Some(leaf.op),
         expected: Some(leaf.value.clone()),
-        seen: seen.cloned(),
+        seen: seen.map(|seen| if too_large { outlined(seen) } else { seen.clone() }),
         source: Some(source),
         reason,
+    }
+}
+
+/// Whether a value is small enough to be shown in each clause that looks at it.
+fn fits(value: &Value, left: &mut usize) -> bool {
+    let size = match value {
+        Value::String(text) => text.len(),
+        _ => 1,
+    };
+    let Some(rest) = left.checked_sub(size.max(1)) else {
+        return false;
+    };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| fits(item, left)),
+        Value::Object(object) => object.iter().all(|(key, item)| {
+            *left = left.saturating_sub(key.len());
+            fits(item, left)
+        }),
+        _ => true,
+    }
+}
+
+/// What stands for a value that is too large: the beginning of a text, or nothing of what has parts.
+fn outlined(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::from(shortened(text)),
+        Value::Array(_) => Value::from("[...]"),
+        _ => Value::from("{...}"),
     }
 }
 

@@ -7,14 +7,11 @@
 use std::collections::BTreeMap;
 
 use crate::contract::Contract;
-use crate::definition::shape::Path;
+use crate::definition::shape::{MOST_LISTED, Path};
 use crate::definition::{Definition, SubMachineDef};
 use crate::fault::{Warning, WarningKind};
 use crate::guard::{Fixed, Guard};
 use crate::machine::{Join, Machine, RegionIx, StateIx, Transition};
-
-/// Most warnings that are given; more would bury the answer they come with.
-const MOST_WARNINGS: usize = 200;
 
 /// The warnings of a definition without faults.
 pub(crate) fn warnings(definition: &Definition, contract: Contract) -> Vec<Warning> {
@@ -67,13 +64,17 @@ impl<'a> Lint<'a> {
     }
 
     fn warn(&mut self, kind: WarningKind, path: &Path, message: String) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if !self.is_full() {
             self.warnings.push(Warning {
                 kind,
                 path: path.text().to_owned(),
                 message,
             });
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.warnings.len() >= MOST_LISTED
     }
 
     fn is_reachable(&self, state: StateIx) -> bool {
@@ -139,7 +140,7 @@ impl<'a> Lint<'a> {
 
     fn unreachable_states(&mut self) {
         for state in self.states() {
-            if !self.is_reachable(state) {
+            if !self.is_reachable(state) && !self.is_full() {
                 let message = format!(
                     "no path of transitions and joins leads to `{}`",
                     self.machine.state(state).name
@@ -182,6 +183,7 @@ impl<'a> Lint<'a> {
             let has_others = alone.get(region.place()).is_some_and(|count| *count > 1);
             if !has_transitions
                 || !has_others
+                || self.is_full()
                 || at(&left, state)
                 || !self.is_reachable(state)
                 || self.joined_away(region, state)
@@ -263,6 +265,9 @@ impl<'a> Lint<'a> {
     fn joins(&mut self) {
         let joins = self.machine.joins();
         for (index, join) in joins.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
             let path = Path::root().key("joins").item(index);
             if !self.impossible_join(&path, join) {
                 self.unstable_join(&path, join, joins.get(..index).unwrap_or_default());

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::contract::{Contract, Rules};
 use crate::definition::{
-    Action, Definition, FLAT_REGION, JoinDef, JoinTrigger, TIMEOUT_EVENT, TransitionDef, Valid,
+    Action, ActionDef, Definition, FLAT_REGION, JoinDef, JoinTrigger, TIMEOUT_EVENT, TransitionDef, Valid,
 };
 use crate::guard::{Guard, shape};
 use crate::ids::{MachineId, Millis};
@@ -265,15 +265,24 @@ impl Machine {
 struct Compiler<'a> {
     definition: &'a Definition,
     contract: Contract,
+    /// By the name of the state whose entry calls for them, in definition order.
+    actions: FxHashMap<&'a str, Vec<&'a ActionDef>>,
+    by_id: FxHashMap<Arc<str>, RegionIx>,
     regions: Vec<Region>,
     states: Vec<State>,
 }
 
 impl<'a> Compiler<'a> {
     fn new(definition: &'a Definition, contract: Contract) -> Self {
+        let mut actions: FxHashMap<&str, Vec<&ActionDef>> = FxHashMap::default();
+        for def in definition.actions.iter().flatten() {
+            actions.entry(&def.on_enter).or_default().push(def);
+        }
         Self {
             definition,
             contract,
+            actions,
+            by_id: FxHashMap::default(),
             regions: Vec::new(),
             states: Vec::new(),
         }
@@ -342,10 +351,9 @@ impl<'a> Compiler<'a> {
             }
             let shared: Arc<str> = name.as_str().into();
             by_name.insert(Arc::clone(&shared), StateIx::of(self.states.len()));
-            let on_enter = self.definition.actions.iter().flatten().filter(|def| {
-                def.on_enter == *name
-                    && (!self.definition.is_parallel()
-                        || def.region.as_deref().is_none_or(|region| region == id))
+            let named = self.actions.get(name.as_str()).into_iter().flatten();
+            let on_enter = named.filter(|def| {
+                !self.definition.is_parallel() || def.region.as_deref().is_none_or(|region| region == id)
             });
             let on_enter = on_enter.map(|def| Arc::new(def.action.clone())).collect();
             self.states.push(State {
@@ -356,25 +364,19 @@ impl<'a> Compiler<'a> {
             });
         }
         let initial = *by_name.get(initial).ok_or_else(|| missing(initial))?;
-        self.regions.push(Region {
-            id: id.into(),
-            initial,
-            by_name,
-        });
+        let id: Arc<str> = id.into();
+        self.by_id.insert(Arc::clone(&id), region);
+        self.regions.push(Region { id, initial, by_name });
         Ok(())
     }
 
     fn place(&self, region: &str, state: &str) -> Result<(RegionIx, StateIx), CompileError> {
-        let at = self
-            .regions
-            .iter()
-            .position(|known| &*known.id == region)
-            .ok_or_else(|| missing(region))?;
-        let states = self.regions.get(at).map(|region| &region.by_name);
+        let at = *self.by_id.get(region).ok_or_else(|| missing(region))?;
+        let states = self.regions.get(at.place()).map(|region| &region.by_name);
         let state = states
             .and_then(|states| states.get(state))
             .ok_or_else(|| missing(state))?;
-        Ok((RegionIx::of(at), *state))
+        Ok((at, *state))
     }
 
     fn transition(&self, def: &TransitionDef) -> Result<Transition, CompileError> {

@@ -52,6 +52,19 @@ fn s2_40_s2_41_no_name_is_empty() {
     assert_eq!(paths(&nowhere), ["$.joins[0].when.r"]);
 }
 
+#[test]
+fn what_is_listed_is_bounded() {
+    let transitions: Vec<Value> = (0..1000)
+        .map(|_| json!({"from": "a", "to": "x", "on": "go"}))
+        .collect();
+    let definition =
+        json!({"machine_id": "m", "states": ["a"], "initial_state": "a", "transitions": transitions});
+    let faults = Definition::read(&definition).map(|_| ()).unwrap_err();
+    assert_eq!(faults.len(), 201);
+    assert_eq!(faults[199].path, "$.transitions[199].to");
+    assert_eq!(faults[200].problem, "800 more faults are not listed");
+}
+
 fn strings(value: &Value, at: String, pointers: &mut Vec<String>) {
     match value {
         Value::String(_) => pointers.push(at),

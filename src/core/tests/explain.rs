@@ -158,6 +158,22 @@ fn guards_that_their_form_decides_say_why() {
     assert_eq!(passing["candidates"][0]["clauses"], json!([]));
 }
 
+#[test]
+fn a_large_value_is_not_repeated_in_every_clause() {
+    let seen = |value: Value| {
+        let why = why(&loan(), json!({}), &event("decide", json!({"score": value})));
+        why["candidates"][1]["clauses"][0].clone()
+    };
+    let text = seen(json!("x".repeat(60_000)));
+    assert!(text["seen"].as_str().unwrap().len() < 100);
+    assert!(text["reason"].as_str().unwrap().contains("too large"));
+    assert_eq!(seen(json!(vec![1; 10_000]))["seen"], "[...]");
+    assert_eq!(seen(json!({"k": vec!["x"; 10_000]}))["seen"], "{...}");
+    let small = seen(json!({"k": [1, "x"]}));
+    assert_eq!(small["seen"], json!({"k": [1, "x"]}));
+    assert!(small.get("reason").is_none());
+}
+
 fn order() -> Value {
     json!({
         "machine_id": "order",

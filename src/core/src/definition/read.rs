@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::shape::{Findings, Path, kind_of, list, one_of, shortened};
+use super::shape::{Findings, MOST_LISTED, Path, kind_of, list, shortened};
 use super::{
     Action, ActionDef, CompletionRule, Definition, JoinAction, JoinDef, JoinTrigger, Lifecycle, Reentry,
     RegionDef, SERVER_KEYS, SubMachineDef, TransitionDef, Valid, validate,
@@ -30,13 +30,9 @@ const BROADCAST: &str = "broadcast";
 
 pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
     let path = Path::root();
-    let mut findings = Findings {
-        faults: Vec::new(),
-        warnings: Vec::new(),
-        strict: true,
-    };
+    let mut findings = Findings::new();
     let Some(object) = findings.object(&path, document) else {
-        return Err(findings.faults);
+        return Err(findings.done().err().unwrap_or_default());
     };
     let contract = contract(&mut findings, &path, object);
     findings.strict = contract.rules().strict;
@@ -72,17 +68,14 @@ pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
         extra,
     };
     validate::check(&mut findings, &definition, contract);
-    if findings.faults.is_empty() {
-        let mut warnings = findings.warnings;
-        warnings.extend(crate::lint::warnings(&definition, contract));
-        Ok(Valid {
-            definition,
-            contract,
-            warnings,
-        })
-    } else {
-        Err(findings.faults)
-    }
+    let mut warnings = findings.done()?;
+    warnings.extend(crate::lint::warnings(&definition, contract));
+    warnings.truncate(MOST_LISTED);
+    Ok(Valid {
+        definition,
+        contract,
+        warnings,
+    })
 }
 
 fn contract(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> Contract {
@@ -315,7 +308,7 @@ fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
             findings.fault(
                 &path.key("type"),
                 format!("`{}` is no type of action", shortened(other)),
-                one_of(other, ["webhook", "event"]),
+                findings.one_of(other, ["webhook", "event"]),
             );
             Action::default()
         }

@@ -5,6 +5,15 @@ use serde_json::{Map, Value};
 use crate::fault::{Fault, Warning, WarningKind};
 use crate::ids::check_name;
 
+/// Most faults, and most warnings, that are listed: more would bury the first, and swell the answer past its request.
+pub(crate) const MOST_LISTED: usize = 200;
+/// How many faults get a search for the name that may be meant, which is the slow part of a fault.
+const MOST_SEARCHED: usize = 32;
+/// How many names such a search looks at.
+const MOST_COMPARED: usize = 200;
+/// How many names a message lists.
+const MOST_NAMES: usize = 12;
+
 /// Where in the document a reader stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Path(String);
@@ -38,14 +47,45 @@ impl Path {
 /// Collects what is wrong while a document is read.
 #[derive(Debug)]
 pub(crate) struct Findings {
-    pub(crate) faults: Vec<Fault>,
+    faults: Vec<Fault>,
+    /// How many faults are not listed.
+    unlisted: usize,
     pub(crate) warnings: Vec<Warning>,
     /// Unknown keys are faults, and so is all else that `statewright.v1` alone refuses.
     pub(crate) strict: bool,
 }
 
 impl Findings {
+    pub(crate) fn new() -> Self {
+        Self {
+            faults: Vec::new(),
+            unlisted: 0,
+            warnings: Vec::new(),
+            strict: true,
+        }
+    }
+
+    /// The faults, or the warnings where there is no fault.
+    pub(crate) fn done(mut self) -> Result<Vec<Warning>, Vec<Fault>> {
+        if self.unlisted > 0 {
+            self.faults.push(Fault {
+                path: Path::root().text().to_owned(),
+                problem: format!("{} more faults are not listed", self.unlisted),
+                expected: "the listed ones mended first".to_owned(),
+            });
+        }
+        if self.faults.is_empty() {
+            Ok(self.warnings)
+        } else {
+            Err(self.faults)
+        }
+    }
+
     pub(crate) fn fault(&mut self, path: &Path, problem: impl Into<String>, expected: impl Into<String>) {
+        if self.faults.len() >= MOST_LISTED {
+            self.unlisted = self.unlisted.saturating_add(1);
+            return;
+        }
         self.faults.push(Fault {
             path: path.text().to_owned(),
             problem: problem.into(),
@@ -54,6 +94,9 @@ impl Findings {
     }
 
     pub(crate) fn warn(&mut self, kind: WarningKind, path: &Path, message: impl Into<String>) {
+        if self.warnings.len() >= MOST_LISTED {
+            return;
+        }
         self.warnings.push(Warning {
             kind,
             path: path.text().to_owned(),
@@ -155,6 +198,22 @@ impl Findings {
         }
     }
 
+    /// What would be right in place of a name that is not known: one of those that are, and the one that may be meant.
+    pub(crate) fn one_of<'a, I>(&self, text: &str, known: I) -> String
+    where
+        I: IntoIterator<Item = &'a str>,
+        I::IntoIter: Clone,
+    {
+        let known = known.into_iter();
+        let all = list(known.clone());
+        let searched = self.faults.len() < MOST_SEARCHED;
+        let near = if searched { nearest(text, known) } else { None };
+        match near {
+            Some(near) => format!("one of {all} (did you mean `{}`?)", shortened(near)),
+            None => format!("one of {all}"),
+        }
+    }
+
     /// The keys of an object that have no meaning: faults where strict, kept with a warning otherwise.
     pub(crate) fn unknown_keys(
         &mut self,
@@ -168,7 +227,7 @@ impl Findings {
                 continue;
             }
             if self.strict {
-                let hint = one_of(key, known.iter().copied());
+                let hint = self.one_of(key, known.iter().copied());
                 self.fault(
                     &path.key(key),
                     format!("`{}` is no key here", shortened(key)),
@@ -213,32 +272,24 @@ fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a s
         return None;
     }
     known
-        .take(200)
+        .take(MOST_COMPARED)
         .map(|name| (strsim::jaro_winkler(text, name), name))
         .filter(|(likeness, _)| *likeness >= 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
 
-/// What would be right in place of a name that is not known: one of those that are, and the one that may be meant.
-pub(crate) fn one_of<'a, I>(text: &str, known: I) -> String
-where
-    I: IntoIterator<Item = &'a str>,
-    I::IntoIter: Clone,
-{
-    let known = known.into_iter();
-    let all = list(known.clone());
-    match nearest(text, known) {
-        Some(near) => format!("one of {all} (did you mean `{}`?)", shortened(near)),
-        None => format!("one of {all}"),
-    }
-}
-
 /// Names for a message: the first few, quoted.
 pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{}`", shortened(name))).collect();
-    match names.get(..12) {
-        Some(first) if names.len() > 12 => format!("{}, ... ({} in all)", first.join(", "), names.len()),
-        _ => names.join(", "),
+    let mut names = names;
+    let first: Vec<String> = names
+        .by_ref()
+        .take(MOST_NAMES)
+        .map(|name| format!("`{}`", shortened(name)))
+        .collect();
+    let first = first.join(", ");
+    match names.count() {
+        0 => first,
+        rest => format!("{first}, ... ({} in all)", rest.saturating_add(MOST_NAMES)),
     }
 }

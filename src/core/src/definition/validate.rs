@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::shape::{Findings, Path, one_of, shortened};
+use super::shape::{Findings, Path, shortened};
 use super::{Definition, FLAT_REGION, Lifecycle, RegionDef, SubMachineDef, TIMEOUT_EVENT, TransitionDef};
 use crate::contract::Contract;
 use crate::fault::WarningKind;
@@ -170,7 +170,7 @@ fn check_state(findings: &mut Findings, path: &Path, state: &str, known: &BTreeS
     if state.is_empty() || known.contains(state) {
         return;
     }
-    let expected = one_of(state, known.iter().copied());
+    let expected = findings.one_of(state, known.iter().copied());
     findings.fault(
         path,
         format!("`{}` is no state of {place}", shortened(state)),
@@ -185,7 +185,7 @@ fn check_place(findings: &mut Findings, scope: &Scope<'_>, region: (&Path, &str)
         return;
     }
     let Some(known) = scope.regions.get(region) else {
-        let expected = one_of(region, scope.regions.keys().copied());
+        let expected = findings.one_of(region, scope.regions.keys().copied());
         findings.fault(
             region_path,
             format!("`{}` is no region", shortened(region)),
@@ -303,6 +303,7 @@ fn check_joins(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definiti
 }
 
 fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definition: &Definition) {
+    let all: BTreeSet<&str> = scope.regions.values().flatten().copied().collect();
     for (index, def) in definition.actions.iter().flatten().enumerate() {
         let path = root.key("actions").item(index);
         let state_path = path.key("on_enter");
@@ -321,7 +322,6 @@ fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, defini
                 "no `region`",
             ),
             _ => {
-                let all: BTreeSet<&str> = scope.regions.values().flatten().copied().collect();
                 check_state(findings, &state_path, &def.on_enter, &all, "this machine");
             }
         }

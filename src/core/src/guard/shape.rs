@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
-use crate::definition::shape::{Findings, Path, kind_of, one_of, shortened};
+use crate::definition::shape::{Findings, Path, kind_of, shortened};
 use crate::definition::{GuardOp, MAX_GUARD_DEPTH};
 use crate::fault::WarningKind;
 use crate::number::Num;
@@ -190,7 +190,7 @@ fn comparison(findings: &mut Findings, path: &Path, object: &Map<String, Value>)
         return;
     };
     let Some(op) = GuardOp::named(&name) else {
-        let expected = one_of(&name, GuardOp::NAMES);
+        let expected = findings.one_of(&name, GuardOp::NAMES);
         findings.fault(
             &path.key("op"),
             format!("`{}` is no operator", shortened(&name)),
