@@ -101,8 +101,6 @@ CREATE UNIQUE INDEX history_by_identity ON history (uid, identity_key);
 
 CREATE INDEX history_by_time ON history (uid, timestamp);
 
-CREATE INDEX history_by_id ON history (uid);
-
 -- Machines whose stored due times are to be worked out anew after a revision superseded another.
 CREATE TABLE rearms (
   tenant TEXT NOT NULL,

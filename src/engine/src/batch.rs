@@ -121,9 +121,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// Decides and writes until every group has its answers.
     async fn apply_groups(&self, mut open: Vec<Group>, answers: &mut Answers) {
         let mut tries = Tries::begin(&self.clock);
+        let mut first = true;
         while !open.is_empty() {
             let later = open.split_off(fitting(&open));
-            let mut round = self.round(open, answers).await;
+            let mut round = self.round(open, answers, first).await;
+            first = false;
             if let Some(error) = round.failure
                 && let Err(error) = tries.again(error, &self.clock, &self.random).await
             {
@@ -138,9 +140,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 
     /// One read batch and one write batch.
-    async fn round(&self, groups: Vec<Group>, answers: &mut Answers) -> Round {
+    async fn round(&self, groups: Vec<Group>, answers: &mut Answers, first: bool) -> Round {
         let targets: Vec<Target> = groups.iter().map(Group::target).collect();
-        let (load, known) = load_many(&targets, &self.cache);
+        let (load, known) = load_many(&targets, &self.cache, !first);
         let results = match self.database.batch(load).await {
             Ok(results) => results,
             Err(error) => {

@@ -103,14 +103,18 @@ pub trait Random {
     fn bytes(&self) -> [u8; 16];
 }
 
-/// A random name for a commit or an incarnation: 24 hexadecimal digits.
+/// A random name for a commit or an incarnation: 96 bits as 16 characters, since it stands in every index.
 pub(crate) fn random_name(random: &impl Random) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let digit = |six: u32| char::from(DIGITS.get(six as usize & 63).copied().unwrap_or(b'-'));
     let bytes = random.bytes();
-    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    bytes
-        .iter()
-        .take(12)
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+    let threes = bytes.chunks_exact(3).take(4);
+    threes
+        .map(|three| {
+            three
+                .iter()
+                .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+        })
+        .flat_map(|bits| [18, 12, 6, 0].map(|shift| digit(bits >> shift)))
         .collect()
 }

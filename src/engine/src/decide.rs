@@ -24,6 +24,8 @@ pub(crate) struct Deciding {
     /// The entity as it is by now; none while it does not exist.
     tree: Option<Tree>,
     uid: String,
+    /// The version that was read; 0 where there was none.
+    base: Version,
     created_at: Millis,
     commits: Vec<Commit>,
     moved: Vec<(EntityIx, RegionIx)>,
@@ -36,21 +38,23 @@ pub(crate) struct Deciding {
 
 impl Deciding {
     /// Begins with what was read. The time is read after the rows (M5).
-    pub(crate) fn new(loaded: Loaded, now: Millis, random: &impl Random) -> Self {
-        let stored = loaded.stored.clone();
-        let (uid, created_at, context_bytes, tree) = match stored {
+    pub(crate) fn new(mut loaded: Loaded, now: Millis, random: &impl Random) -> Self {
+        // Taken out rather than copied: the context is changed in place.
+        let (uid, base, created_at, context_bytes, tree) = match loaded.stored.take() {
             Some(stored) => (
                 stored.uid,
+                stored.version,
                 stored.created_at,
                 stored.context_bytes,
                 Some(stored.tree),
             ),
-            None => (random_name(random), now, 2, None),
+            None => (random_name(random), Version(0), now, 2, None),
         };
         Self {
             loaded: Arc::new(loaded),
             tree,
             uid,
+            base,
             created_at,
             commits: Vec::new(),
             moved: Vec::new(),
@@ -265,11 +269,10 @@ impl Deciding {
     /// What is to be written, if anything.
     pub(crate) fn write(&self) -> Option<TreeWrite> {
         let tree = self.tree.as_ref()?;
-        let stored = self.loaded.stored.as_ref();
         let base = Base {
             name: self.loaded.name.clone(),
             uid: self.uid.clone(),
-            version: stored.map_or(Version(0), |stored| stored.version),
+            version: self.base,
             revision: self.loaded.revision,
             created_at: self.created_at,
             created_context: None,

@@ -21,7 +21,7 @@ macro_rules! listed {
             "SELECT json_array(l.more, l.entity_id, r.effective, d.content_hash, e.context, ",
             stored_columns!(),
             ", json((SELECT json_group_array(json_array(n.region, h.id)) FROM entries n \
-                 CROSS JOIN history h ON h.uid = n.uid AND h.identity_key = n.key WHERE n.uid = e.uid))) \
+                 CROSS JOIN history h ON h.uid = n.uid AND h.identity_key = n.key WHERE n.uid = e.uid))) AS j \
              FROM (SELECT entity_id, row_number() OVER (ORDER BY ",
             $order,
             ") AS place, lead(1, 1, 0) OVER (ORDER BY ",

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use statewright_core::entity::Params;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 
@@ -31,7 +30,7 @@ pub(crate) const LOAD_ONE: &str = concat!(
        json((SELECT json_group_array(json_array(h.identity_key, h.event_params, h.commit_id)) FROM history h \
          WHERE h.uid = e.uid AND h.identity_key IN (SELECT value FROM json_each(?4)))), ",
     stored_columns!(),
-    ") FROM machines m \
+    ") AS j FROM machines m \
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 ",
     revision_joins!(),
     " WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0"
@@ -43,6 +42,17 @@ pub(crate) struct EntityName {
     pub(crate) tenant: TenantId,
     pub(crate) machine_id: MachineId,
     pub(crate) entity_id: EntityId,
+}
+
+impl EntityName {
+    /// Tenant, machine and entity, as the set-wise statements take them.
+    pub(crate) fn texts(&self) -> (&str, &str, &str) {
+        (
+            self.tenant.as_str(),
+            self.machine_id.as_str(),
+            self.entity_id.as_str(),
+        )
+    }
 }
 
 /// A row that an entity remembers under an identity.
@@ -109,7 +119,7 @@ pub(crate) fn load_one(name: &EntityName, keys: &[String], cache: &DefinitionCac
             name.tenant.as_str().into(),
             name.machine_id.as_str().into(),
             name.entity_id.as_str().into(),
-            json!(keys).to_string().into(),
+            text(&keys),
             known.hashes().into(),
         ],
     );

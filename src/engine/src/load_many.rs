@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::json;
 use statewright_core::ids::Revision;
 
 use crate::cache::{DefinitionCache, Known};
 use crate::database::Statement;
 use crate::error::Error;
-use crate::load::{EntityName, Loaded, Seen, decode, read_params, revision_joins, rows_of};
+use crate::load::{EntityName, Loaded, Seen, decode, read_params, revision_joins, rows_of, text};
 use crate::stored::{Columns, corrupt, stored_columns};
 
 /// How many bytes of contexts and remembered params one set-wise read brings.
@@ -21,7 +20,7 @@ const MOST_LOADED_BYTES: i64 = 16 * 1024 * 1024;
 pub(crate) const LOAD_MANY: &str = concat!(
     "SELECT json_array(l.key, l.revision, l.content_hash, CASE WHEN l.before < ?2 THEN coalesce(e.context, '') END, ",
     stored_columns!(),
-    ") FROM (SELECT key, tenant, machine_id, entity_id, revision, content_hash, \
+    ") AS j FROM (SELECT key, tenant, machine_id, entity_id, revision, content_hash, \
          sum(bytes) OVER (ORDER BY key ROWS UNBOUNDED PRECEDING) - bytes AS before \
        FROM (SELECT t.key, m.tenant, m.machine_id, t.value->>2 AS entity_id, d.revision, d.content_hash, \
            coalesce(octet_length(e.context) + 300 * (SELECT count(*) FROM entries n WHERE n.uid = e.uid), 0) AS bytes \
@@ -36,7 +35,7 @@ pub(crate) const LOAD_MANY: &str = concat!(
 /// What many entities remember: a JSON array of [tenant, machine, entity, [identity key, …]].
 pub(crate) const SEEN_MANY: &str = "SELECT json_array(t.key, h.identity_key, \
        CASE WHEN sum(octet_length(h.event_params)) OVER (ORDER BY t.key ROWS UNBOUNDED PRECEDING) \
-         - octet_length(h.event_params) < ?2 THEN h.event_params END, h.commit_id) \
+         - octet_length(h.event_params) < ?2 THEN h.event_params END, h.commit_id) AS j \
      FROM json_each(?1) t CROSS JOIN json_each(t.value, '$[3]') k \
      CROSS JOIN entities e ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2 \
      CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = k.value";
@@ -44,7 +43,7 @@ pub(crate) const SEEN_MANY: &str = "SELECT json_array(t.key, h.identity_key, \
 /// The definitions that many entities run by: the same targets, a JSON array of known definitions, and a budget as
 /// above: those beyond it do not come.
 pub(crate) const DEFINITIONS: &str = concat!(
-    "SELECT json_array(x.tenant, x.machine_id, x.content_hash, x.definition) \
+    "SELECT json_array(x.tenant, x.machine_id, x.content_hash, x.definition) AS j \
      FROM (SELECT tenant, machine_id, revision, \
          sum(bytes) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - bytes AS before \
        FROM (SELECT d.tenant, d.machine_id, d.revision, octet_length(d.definition) AS bytes, min(t.key) AS place \
@@ -74,49 +73,47 @@ pub(crate) struct Target {
     pub(crate) keys: Vec<String>,
 }
 
-/// The statements that load many entities, for [`loaded_many`].
-pub(crate) fn load_many(targets: &[Target], cache: &DefinitionCache) -> (Vec<Statement>, Known) {
-    let names: Vec<_> = targets.iter().map(|target| entity_json(&target.name)).collect();
-    let names = json!(names).to_string();
+/// The statements that load many entities, for [`loaded_many`], and the definitions that they do not ask for.
+///
+/// Definitions are asked for where one of the machines has none at hand, or where `definitions` says that a read before
+/// met one that was not.
+pub(crate) fn load_many(
+    targets: &[Target],
+    cache: &DefinitionCache,
+    definitions: bool,
+) -> (Vec<Statement>, Known) {
+    let names: Vec<_> = targets.iter().map(|target| target.name.texts()).collect();
+    let names = text(&names);
     let keyed: Vec<_> = targets
         .iter()
         .map(|Target { name, keys }| {
-            json!([
-                name.tenant.as_str(),
-                name.machine_id.as_str(),
-                name.entity_id.as_str(),
-                keys
-            ])
+            let (tenant, machine_id, entity_id) = name.texts();
+            (tenant, machine_id, entity_id, keys)
         })
         .collect();
     let mut known = Known::default();
-    let mut machines = BTreeSet::new();
-    for target in targets {
-        machines.insert((target.name.tenant.as_str(), target.name.machine_id.as_str()));
-    }
+    let mut definitions = definitions;
+    let machines: BTreeSet<_> = targets
+        .iter()
+        .map(|target| (target.name.tenant.as_str(), target.name.machine_id.as_str()))
+        .collect();
     for (tenant, machine_id) in machines {
-        known.extend(cache.known(tenant, machine_id));
+        let at_hand = cache.known(tenant, machine_id);
+        definitions |= at_hand.is_empty();
+        known.extend(at_hand);
     }
-    let statements = vec![
-        Statement::new(LOAD_MANY, [names.clone().into(), MOST_LOADED_BYTES.into()]),
-        Statement::new(
-            SEEN_MANY,
-            [json!(keyed).to_string().into(), MOST_LOADED_BYTES.into()],
-        ),
-        Statement::new(
-            DEFINITIONS,
-            [names.into(), known.hashes().into(), MOST_LOADED_BYTES.into()],
-        ),
+    let budget = || MOST_LOADED_BYTES.into();
+    let mut statements = vec![
+        Statement::new(LOAD_MANY, [names.clone(), budget()]),
+        Statement::new(SEEN_MANY, [text(&keyed), budget()]),
     ];
+    if definitions {
+        statements.push(Statement::new(
+            DEFINITIONS,
+            [names, known.hashes().into(), budget()],
+        ));
+    }
     (statements, known)
-}
-
-fn entity_json(name: &EntityName) -> serde_json::Value {
-    json!([
-        name.tenant.as_str(),
-        name.machine_id.as_str(),
-        name.entity_id.as_str()
-    ])
 }
 
 /// What became of one target of a set-wise read.

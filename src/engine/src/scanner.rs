@@ -153,7 +153,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Err(error) => failures.push((&entity.uid, told(error))),
             }
         }
-        let (load, known) = load_many(&targets, &self.cache);
+        let (load, known) = load_many(&targets, &self.cache, true);
         let results = self.read(load).await?;
         let found = loaded_many(&targets, &results, &self.cache, known)?;
         let now = self.clock.now();
@@ -284,7 +284,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
         let mut left_out = false;
         if !targets.is_empty() {
-            let (load, known) = load_many(&targets, &self.cache);
+            let (load, known) = load_many(&targets, &self.cache, true);
             let results = self.read(load).await?;
             let now = self.clock.now();
             let mut writes = Vec::new();

@@ -268,7 +268,7 @@ impl TreeWrite {
                     timestamp: row.timestamp,
                     created_at: now,
                     key: row.key.to_string(),
-                    cause: row.cause.to_json().to_string(),
+                    cause: json_text(&row.cause.to_json()),
                 });
             }
         }

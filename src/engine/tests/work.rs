@@ -242,12 +242,6 @@ fn works() -> Vec<Work> {
         ("a later page of history", |engine, many| {
             history(engine, None, Some(&json!([many - 60, many - 60])));
         }),
-        ("a page of history by id", |engine, _| {
-            history(engine, Some("id"), None);
-        }),
-        ("a later page of history by id", |engine, many| {
-            history(engine, Some("id"), Some(&json!([many - 60, many - 60])));
-        }),
         ("a page of machines", |engine, _| {
             assert_eq!(
                 block_on(engine.list_machines(&t1(), &paging(None)))
