@@ -16,6 +16,52 @@
 //!
 //! Nothing may be read or written between 3 and 4 but the tree; a commit that could not be stored is forgotten with
 //! its tree, and decided again from fresh rows.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use serde_json::json;
+//! use statewright_core::answer::Answer;
+//! use statewright_core::commit::Outcome;
+//! use statewright_core::definition::Definition;
+//! use statewright_core::entity::{Entity, EntityIx, Params, Tree};
+//! use statewright_core::ids::{EntityId, Millis};
+//! use statewright_core::machine::Machine;
+//! use statewright_core::step::{Event, apply};
+//! use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let valid = Definition::read(&json!({
+//!     "machine_id": "order", "states": ["placed", "paid", "void"], "initial_state": "placed",
+//!     "transitions": [
+//!         {"from": "placed", "to": "paid", "on": "pay", "guard": {"field": "amount", "op": "gte", "value": 1}},
+//!         {"from": "placed", "to": "void", "on": "$timeout", "guard": {"timeout_seconds": 3600}}
+//!     ]
+//! }))
+//! .map_err(|faults| format!("{faults:?}"))?;
+//! let machine = Arc::new(Machine::compile(&valid)?);
+//!
+//! let (start, later) = (Millis(0), Millis(60_000));
+//! let mut tree = Tree::new(Entity::create(machine, EntityId::new("o-1")?, Params::new(), start));
+//! assert!(catch_up(&mut tree, later, CATCH_UP_LIMIT).commits.is_empty(), "nothing was due by then");
+//!
+//! let event = Event {
+//!     event_type: "pay".into(),
+//!     params: Arc::new(Params::from_iter([("amount".to_owned(), json!(1200))])),
+//!     timestamp: None,
+//!     expected_version: None,
+//! };
+//! let Outcome::Commit(commit) = apply(&mut tree, EntityIx::ROOT, &event, None, later) else {
+//!     return Err("it pays".into());
+//! };
+//! let answer = Answer::applied(&tree, &commit, &event, event.timestamp_at(later));
+//! assert_eq!(answer.transition.as_deref(), Some("placed → paid"));
+//! assert_eq!(tree.root().context()["amount"], 1200);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Beside that, [`explain::explain`] says why an event would not move an entity, [`explain::events`] what it can take
+//! now, [`diagram`] draws a machine, and reading a definition warns of what it hardly means ([`fault::WarningKind`]).
 
 pub mod answer;
 pub mod code;
