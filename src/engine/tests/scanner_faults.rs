@@ -249,3 +249,34 @@ fn m6_a_timer_is_not_put_off_by_a_decision_that_did_not_stand() {
     let fired = stored.contains("[\"timeout\",\"b\",2]");
     assert!(fired, "the timer of `b` was lost:\n{stored}");
 }
+
+/// The same of an event that writes nothing but a timer's delay.
+#[test]
+fn m6_nor_by_an_event_that_was_decided_on_another_context() {
+    let world = World::new();
+    let mut tell = clocked();
+    let transitions = tell["transitions"].as_array_mut().unwrap();
+    transitions.push(json!({"region": "a", "from": "on", "to": "on", "on": "tell"}));
+    register(&world.other, &tell);
+    create(&world.other, "clocked", "e");
+    world.at(15_000);
+    passes(&world, 1);
+    // At 25 s the timeout of `b` at 20 s is refused; meanwhile an event comes in that was decided at 18 s.
+    world.at(25_000);
+    let there = Rc::clone(&world);
+    let rival = move || {
+        there.at(18_000);
+        let params = json!({"id": "e", "late": "yes"});
+        let body = json!({"event_type": "tell", "entity_key": "id", "params": params, "timestamp": 3});
+        assert_eq!(evaluate(&there.other, "clocked", &body).1["state_version"], 3);
+        there.at(25_000);
+    };
+    world.faulty.arm([(1, Fault::Meanwhile(Rc::new(rival)))]);
+    let none = json!({"event_type": "none", "entity_key": "id", "params": {"id": "e"}});
+    assert_eq!(evaluate(&world.engine, "clocked", &none).0, 200);
+    assert!(world.faulty.struck(), "it puts the timer off");
+    passes(&world, 1);
+    let stored = world.stored();
+    let fired = stored.contains("[\"timeout\",\"b\",2]");
+    assert!(fired, "the timer of `b` was lost:\n{stored}");
+}
