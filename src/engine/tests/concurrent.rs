@@ -122,6 +122,9 @@ enum Answered {
     Unknown,
 }
 
+/// Marks, and what was answered to the events that had them.
+type Told = Vec<(String, Answered)>;
+
 fn answered(answer: &Value) -> Answered {
     if answer["transition"].is_string() {
         Answered::Applied
@@ -143,13 +146,7 @@ fn refused(code: &str, message: String) -> Answered {
 }
 
 /// The requests of one client, one after the other; what was answered, by mark.
-async fn client(
-    engine: &Far,
-    t1: &TenantId,
-    number: u64,
-    chance: Chance,
-    deletes: bool,
-) -> Vec<(String, Answered)> {
+async fn client(engine: &Far, t1: &TenantId, number: u64, chance: Chance, deletes: bool) -> Told {
     let mut all = Vec::new();
     for request in 0..12 {
         let mark = |part: u64| format!("c{number}-r{request}-{part}");
@@ -210,7 +207,7 @@ async fn client(
 }
 
 /// What there is when all clients have ended and all that was on its way has arrived.
-fn run(seed: u64, mishaps: u64, deletes: bool) -> (Service, Vec<(String, Answered)>) {
+fn run(seed: u64, mishaps: u64, deletes: bool) -> (Service, Told) {
     let service = Service::new();
     let t1 = tenant("t1");
     block_on(
@@ -238,7 +235,7 @@ fn run(seed: u64, mishaps: u64, deletes: bool) -> (Service, Vec<(String, Answere
         .collect();
     let mut answers = Vec::new();
     {
-        let mut clients: Vec<Pin<Box<dyn Future<Output = Vec<(String, Answered)>> + '_>>> = Vec::new();
+        let mut clients: Vec<Pin<Box<dyn Future<Output = Told> + '_>>> = Vec::new();
         for number in 0..6 {
             let engine = &engines[usize::try_from(number % 3).unwrap()];
             clients.push(Box::pin(client(

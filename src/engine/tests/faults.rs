@@ -20,7 +20,7 @@ use support::block_on;
 use support::faults::{Fault, writes};
 use support::world::{
     Reply, World, WorldEngine, assert_same, clocked, create, definition, delete, delete_machine, evaluate,
-    jammed, order, put, register, reply, t1, wider,
+    jammed, order, put, register, reply, seed, t1, wider,
 };
 
 /// An operation to disturb.
@@ -155,6 +155,17 @@ fn ops() -> Vec<Op> {
                 &json!({"timestamp": 7, "expected_version": 9}),
             )
         },
+    );
+    op(
+        "evaluate, by the seed's contract",
+        "seed",
+        200,
+        |world| {
+            assert_eq!(register(&world.other, &seed()).0, 201);
+            assert_eq!(create(&world.other, "seed", "e").0, 201);
+            world.at(15_000);
+        },
+        |engine| send(engine, "seed", "e", "pay", &json!({"timestamp": 7})),
     );
     op("evaluate that parks a timer", "jammed", 200, a_jammed, |engine| {
         send(engine, "jammed", "e", "go", &json!({"timestamp": 7}))

@@ -17,7 +17,7 @@ use statewright_engine::scanner::ScanReport;
 use support::block_on;
 use support::faults::{Fault, writes};
 use support::world::{
-    World, assert_same, clocked, create, delete, delete_machine, evaluate, jammed, put, register, wider,
+    World, assert_same, clocked, create, delete, delete_machine, evaluate, jammed, put, register, seed, wider,
 };
 
 /// A clocked machine whose timeouts are another's.
@@ -50,6 +50,16 @@ fn scenes() -> Vec<Scene> {
                 world.at(15_000);
             },
             report: |report| report.fired == 2 && report.failed == 0 && report.stale == 0,
+        },
+        Scene {
+            name: "due, by the seed's contract",
+            before: |world| {
+                two_clocked(world);
+                assert_eq!(register(&world.other, &seed()).0, 201);
+                assert_eq!(create(&world.other, "seed", "e").0, 201);
+                world.at(15_000);
+            },
+            report: |report| report.fired == 3,
         },
         Scene {
             name: "parked",

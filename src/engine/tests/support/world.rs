@@ -275,6 +275,15 @@ pub fn jammed() -> Value {
             {"when": {"a": "on", "b": "y"}, "target_region": "b", "target_state": "x", "trigger": "level"}]})
 }
 
+/// A flat machine of the seed's contract, where no event applies a timeout.
+pub fn seed() -> Value {
+    json!({"machine_id": "seed", "contract": "statemachine-e1e4.v1", "states": ["pending", "paid", "late"],
+        "initial_state": "pending", "transitions": [
+            {"from": "pending", "to": "late", "on": "$timeout", "guard": {"timeout_seconds": 10}},
+            {"from": "pending", "to": "paid", "on": "pay"}, {"from": "pending", "to": "pending", "on": "note"},
+            {"from": "paid", "to": "paid", "on": "note"}, {"from": "late", "to": "late", "on": "note"}]})
+}
+
 /// A definition with one more state and a label: another revision that any entity can follow.
 pub fn wider(mut definition: Value) -> Value {
     let states = match definition.get_mut("states") {
@@ -292,6 +301,7 @@ pub fn definition(machine: &str) -> Value {
         "order" => order(),
         "clocked" => clocked(),
         "jammed" => jammed(),
+        "seed" => seed(),
         other => panic!("no machine `{other}`"),
     }
 }
