@@ -115,9 +115,7 @@ impl<'a> Lint<'a> {
     }
 
     fn can_fire(&self, join: &Join) -> bool {
-        join.when
-            .iter()
-            .all(|(_, state)| *state != join.target && self.is_reachable(*state))
+        join.when.iter().all(|(_, state)| self.is_reachable(*state))
     }
 
     fn state_path(&self, state: StateIx) -> Path {

@@ -298,11 +298,15 @@ fn a_state_that_a_join_or_a_child_leads_out_of_is_no_dead_end() {
     ]));
     definition["transitions"][4] = again;
     assert_eq!(found(definition.clone()), []);
+    let dead = one(WarningKind::DeadEnd, "$.regions[1].states[1]");
     definition["joins"] = json!([]);
-    assert_eq!(
-        found(definition),
-        one(WarningKind::DeadEnd, "$.regions[1].states[1]")
-    );
+    assert_eq!(found(definition.clone()), dead);
+    definition["joins"] = json!([{"when": {"x": "x3"}, "target_region": "y", "target_state": "y2"}]);
+    assert_eq!(found(definition.clone()), dead, "the join leads into it");
+    definition["regions"][1]["states"] = json!(["y1", "y2", "y3"]);
+    definition["joins"] =
+        json!([{"when": {"x": "x3", "y": "y1"}, "target_region": "y", "target_state": "y3"}]);
+    assert_eq!(found(definition), dead, "the join leads out of another");
     let mut parent = flat(
         json!(["a", "work"]),
         json!([{"from": "a", "to": "work", "on": "go"}, {"from": "work", "to": "work", "on": "note"}]),
