@@ -158,3 +158,62 @@ test("a DELETE of a machine never leaves an entity behind", async () => {
   }
   console.log(`# the DELETE won ${won} of 10 races`);
 });
+
+test("batches that name the same entities lose nothing", async () => {
+  await service.register({ ...wheel, machine_id: "batch" });
+  const [batches, entities] = [4, 50];
+  const answers = await all(batches, (batch) => {
+    const events = Array.from({ length: entities }, (_, entity) => ({
+      event_type: "turn",
+      entity_key: "id",
+      params: { id: `b-${entity}`, batch },
+      timestamp: batch,
+    }));
+    return service.call("POST", "/api/machines/batch/evaluate/batch", { body: { events } });
+  });
+  for (const answer of answers) {
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([answer.body.succeeded, answer.body.failed], [entities, 0], answer.text);
+    for (const { result } of answer.body.results)
+      assert.notEqual(result.transition, null, JSON.stringify(result));
+  }
+  for (const entity of await service.expect(200, "GET", "/api/machines/batch/entities")) {
+    assert.equal(entity.state_version, batches + 1, JSON.stringify(entity));
+    assert.equal(entity.current_state, "here");
+  }
+});
+
+test("I5: events and scanners that race for due timers fire each once", async () => {
+  const bell = {
+    machine_id: "bell",
+    states: ["armed", "rung"],
+    initial_state: "armed",
+    transitions: [
+      { from: "armed", to: "rung", on: "$timeout", guard: { after_ms: 30 } },
+      { from: "rung", to: "armed", on: "wind" },
+    ],
+  };
+  await service.register(bell);
+  const bells = Array.from({ length: 20 }, (_, index) => `bell-${index}`);
+  for (const entity_id of bells) {
+    await service.expect(201, "POST", "/api/machines/bell/entities", { body: { entity_id } });
+  }
+  await later(60);
+  const event = { event_type: "nothing", params: {} };
+  await Promise.all([
+    ...Array.from({ length: 3 }, () => service.runtime.scheduled()),
+    ...bells.flatMap((id) => [
+      service.expect(200, "POST", `/api/machines/bell/entities/${id}/transition`, { body: event }),
+      service.expect(200, "POST", `/api/machines/bell/entities/${id}/transition`, { body: event }),
+    ]),
+  ]);
+  for (const id of bells) {
+    const entity = await service.expect(200, "GET", `/api/machines/bell/entities/${id}`);
+    assert.deepEqual([entity.current_state, entity.state_version], ["rung", 2], JSON.stringify(entity));
+    const history = await service.expect(200, "GET", `/api/machines/bell/entities/${id}/history`);
+    assert.deepEqual(
+      history.map((row: { event_type: string }) => row.event_type),
+      ["$timeout"],
+    );
+  }
+});

@@ -1,7 +1,8 @@
 // The conformance vectors of tests/vectors over HTTP: the Worker on its runtime, with D1, by their README's table.
 //
 // The clock is the vector's: the runtime's own `Date.now` is replaced in a module around the Worker, which also
-// empties the database between two cases.
+// empties the database between two cases. That module also holds the Worker to those limits of D1 that the local one
+// does not have.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -22,7 +23,45 @@ import Statewright from "./statewright.js";
 let now = Date.now();
 Date.now = () => now;
 
+const bytes = (text) => new TextEncoder().encode(text).length;
+
+/** D1 as production has it: what exceeds a limit fails the statement. */
+class Limited {
+  #inner;
+  #statements = 0;
+  constructor(inner) {
+    this.#inner = inner;
+  }
+  prepare(sql) {
+    if (bytes(sql) > 100_000) throw new Error("LIMIT: " + bytes(sql) + " bytes of SQL");
+    const prepared = this.#inner.prepare(sql);
+    return { prepared, bind: (...params) => this.#bind(prepared, params) };
+  }
+  #bind(prepared, params) {
+    if (params.length > 100) throw new Error("LIMIT: " + params.length + " parameters");
+    for (const param of params) {
+      if (typeof param === "string" && bytes(param) > 2_000_000) throw new Error("LIMIT: a parameter of " + bytes(param));
+      if (typeof param === "number" && !(Number.isInteger(param) && Math.abs(param) <= 2 ** 53)) throw new Error("LIMIT: the number " + param);
+    }
+    return { prepared: prepared.bind(...params) };
+  }
+  async batch(statements) {
+    this.#statements += statements.length;
+    if (this.#statements > 1000) throw new Error("LIMIT: " + this.#statements + " statements in an invocation");
+    const answers = await this.#inner.batch(statements.map(({ prepared }) => prepared));
+    for (const { results } of answers) {
+      for (const row of results) {
+        if (Object.keys(row).length !== 1) throw new Error("a row of " + Object.keys(row).length + " columns");
+      }
+    }
+    return answers;
+  }
+}
+
 export default class extends WorkerEntrypoint {
+  #worker() {
+    return new Statewright(this.ctx, { ...this.env, DB: new Limited(this.env.DB) });
+  }
   async fetch(request) {
     now = Number(request.headers.get("x-test-now") ?? now);
     if (new URL(request.url).pathname === "/test/empty") {
@@ -33,11 +72,11 @@ export default class extends WorkerEntrypoint {
       await this.env.DB.batch(results.map(({ name }) => this.env.DB.prepare('DELETE FROM "' + name + '"')));
       return new Response("");
     }
-    return new Statewright(this.ctx, this.env).fetch(request);
+    return this.#worker().fetch(request);
   }
   async scheduled(event) {
     now = event.scheduledTime + 60_000;
-    return new Statewright(this.ctx, this.env).scheduled(event);
+    return this.#worker().scheduled(event);
   }
 }
 `;
