@@ -17,6 +17,8 @@ const VENV = join(ROOT, "target", "venv");
 const WORKER_BUILD = "0.8.7";
 const CARGO_DENY = "0.20.2";
 const OLDEST_NODE = 20;
+/** What worker-build needs; the crates themselves do with Cargo.toml's rust-version. */
+const OLDEST_RUST = [1, 91];
 
 /** @param {string} message @returns {never} */
 function stop(message) {
@@ -66,6 +68,14 @@ function node() {
 function rust() {
   if (read("cargo", ["--version"]) === null) {
     stop("cargo was not found; install Rust with rustup (https://rustup.rs)");
+  }
+  const version = /^rustc (\d+)\.(\d+)/.exec(read("rustc", ["--version"]) ?? "");
+  const [major, minor] = [Number(version?.[1]), Number(version?.[2])];
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_RUST;
+  if (!(major > oldestMajor || (major === oldestMajor && minor >= oldestMinor))) {
+    stop(
+      `this is ${version?.[0] ?? "an unknown Rust"}; Rust ${OLDEST_RUST.join(".")} or newer is needed: rustup update`,
+    );
   }
   const target = "wasm32-unknown-unknown";
   const folder = read("rustc", ["--print", "target-libdir", "--target", target]);
