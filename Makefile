@@ -8,7 +8,7 @@ export WRANGLER_SEND_METRICS := false
 
 help:
 	@echo "make run     the service on this machine (PORT, API_KEY, DATA, TIMEOUT_INTERVAL_SECS)"
-	@echo "make test    every test"
+	@echo "make test    make check, and every test"
 	@echo "make check   formatting, lints, types and licences"
 	@echo "make bench   the benchmarks: core and service"
 	@echo "make deploy  to Cloudflare Workers (docs/deploy.md)"
@@ -23,7 +23,8 @@ run: setup
 build: setup
 	@$(NODE) scripts/build.ts
 
-test: build
+# Formatting, lints and types first: what they find is found soonest.
+test: check build
 	@node scripts/setup.mjs --python
 	cargo test --locked --workspace --exclude statewright-worker
 	@# One file after another: some measure time, and two cores are soon shared out.
