@@ -5,7 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::shape::{Findings, Path, shortened};
-use super::{Definition, FLAT_REGION, Lifecycle, RegionDef, SubMachineDef, TIMEOUT_EVENT, TransitionDef};
+use super::{
+    ActionDef, Definition, FLAT_REGION, JoinAction, Lifecycle, RegionDef, SubMachineDef, TIMEOUT_EVENT,
+    TransitionDef,
+};
 use crate::contract::Contract;
 use crate::fault::WarningKind;
 use crate::guard::shape as guard_shape;
@@ -305,26 +308,44 @@ fn check_joins(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definiti
 fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definition: &Definition) {
     let all: BTreeSet<&str> = scope.regions.values().flatten().copied().collect();
     for (index, def) in definition.actions.iter().flatten().enumerate() {
-        let path = root.key("actions").item(index);
-        let state_path = path.key("on_enter");
-        match (&def.region, scope.parallel) {
-            (Some(region), true) => {
-                check_place(
-                    findings,
-                    scope,
-                    (&path.key("region"), region),
-                    &[(&state_path, &def.on_enter)],
-                );
-            }
-            (Some(region), false) if findings.strict && region != FLAT_REGION => findings.fault(
-                &path.key("region"),
-                format!("`{}` is no region: the machine is flat", shortened(region)),
-                "no `region`",
-            ),
-            _ => {
-                check_state(findings, &state_path, &def.on_enter, &all, "this machine");
+        check_action(findings, scope, &all, &root.key("actions").item(index), def);
+    }
+    // The joins of a flat machine are ignored, or a fault of their own.
+    let joins = definition.joins.iter().flatten().enumerate();
+    for (place, join) in joins.filter(|_| scope.parallel) {
+        let path = root.key("joins").item(place).key("actions");
+        for (index, action) in join.actions.iter().flatten().enumerate() {
+            if let JoinAction::Entered(def) = action {
+                check_action(findings, scope, &all, &path.item(index), def);
             }
         }
+    }
+}
+
+/// Checks that the state that an action names exists, in the region that it names or in any.
+fn check_action(
+    findings: &mut Findings,
+    scope: &Scope<'_>,
+    all: &BTreeSet<&str>,
+    path: &Path,
+    def: &ActionDef,
+) {
+    let state_path = path.key("on_enter");
+    match (&def.region, scope.parallel) {
+        (Some(region), true) => {
+            check_place(
+                findings,
+                scope,
+                (&path.key("region"), region),
+                &[(&state_path, &def.on_enter)],
+            );
+        }
+        (Some(region), false) if findings.strict && region != FLAT_REGION => findings.fault(
+            &path.key("region"),
+            format!("`{}` is no region: the machine is flat", shortened(region)),
+            "no `region`",
+        ),
+        _ => check_state(findings, &state_path, &def.on_enter, all, "this machine"),
     }
 }
 
