@@ -29,6 +29,9 @@ pub enum NameError {
     /// The text holds a control character.
     #[error("it holds a control character")]
     Control,
+    /// The text is `.` or `..`, which no path of a URL can name: not even percent-encoded.
+    #[error("it is `{0}`, which no path of a URL can name")]
+    Dots(&'static str),
 }
 
 /// Checks a name: 1 to `most` bytes, any text without control characters.
@@ -51,8 +54,22 @@ pub fn check_name(text: &str, most: usize) -> Result<(), NameError> {
     Ok(())
 }
 
+/// Checks an id that paths name: as [`check_name`], and neither `.` nor `..`. URLs resolve these before anyone can
+/// decode them, so what is made under such an id could be neither read nor deleted.
+///
+/// # Errors
+/// Says which of the rules the text breaks.
+pub fn check_id(text: &str, most: usize) -> Result<(), NameError> {
+    check_name(text, most)?;
+    match text {
+        "." => Err(NameError::Dots(".")),
+        ".." => Err(NameError::Dots("..")),
+        _ => Ok(()),
+    }
+}
+
 macro_rules! name {
-    ($(#[$doc:meta])* $name:ident, $most:expr) => {
+    ($(#[$doc:meta])* $name:ident, $most:expr, $check:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         pub struct $name(Arc<str>);
@@ -61,9 +78,9 @@ macro_rules! name {
             /// Checks the text and takes it as it is, byte for byte.
             ///
             /// # Errors
-            /// The text is empty, too long, or holds a control character.
+            /// The text is none, as [`NameError`] says.
             pub fn new(text: &str) -> Result<Self, NameError> {
-                check_name(text, $most)?;
+                $check(text, $most)?;
                 Ok(Self(text.into()))
             }
 
@@ -89,17 +106,20 @@ macro_rules! name {
 name!(
     /// A tenant: the namespace in which machines and entities live (S2.17, S2.20).
     TenantId,
-    MAX_NAME_BYTES
+    MAX_NAME_BYTES,
+    check_name
 );
 name!(
     /// A machine within a tenant (S2.23).
     MachineId,
-    MAX_NAME_BYTES
+    MAX_NAME_BYTES,
+    check_id
 );
 name!(
     /// An entity within a machine (S2.23).
     EntityId,
-    MAX_ENTITY_ID_BYTES
+    MAX_ENTITY_ID_BYTES,
+    check_id
 );
 
 /// A point in time: milliseconds since the epoch, UTC.

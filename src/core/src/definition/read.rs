@@ -46,7 +46,7 @@ pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
         .collect();
     let extra = findings.unknown_keys(&path, &own, &known);
 
-    let machine_id = findings.name(&path, object, "machine_id");
+    let machine_id = findings.id(&path, object, "machine_id");
     let label = findings.optional_text(&path, object, "label");
     if let Some(label) = &label {
         findings.check_name(&path.key("label"), label);
@@ -367,7 +367,7 @@ fn sub_machines(
 fn sub_machine(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> SubMachineDef {
     let known = ["machine_id", "on_final", "lifecycle", "complete_when", "reentry"];
     let extra = findings.unknown_keys(path, object, &known);
-    let machine_id = findings.name(path, object, "machine_id").unwrap_or_default();
+    let machine_id = findings.id(path, object, "machine_id").unwrap_or_default();
     let on_final = text_map(findings, path, object, "on_final", false);
     let lifecycle = findings
         .optional_text(path, object, "lifecycle")

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::fault::{Fault, Warning, WarningKind};
-use crate::ids::check_name;
+use crate::ids::{NameError, check_id, check_name};
 
 /// Most faults, and most warnings, that are listed: more would bury the first, and swell the answer past its request.
 pub(crate) const MOST_LISTED: usize = 200;
@@ -188,8 +188,19 @@ impl Findings {
         Some(text)
     }
 
+    /// A required id of a machine under a key.
+    pub(crate) fn id(&mut self, path: &Path, object: &Map<String, Value>, key: &str) -> Option<String> {
+        let text = self.text(path, object, key)?;
+        self.checked(&path.key(key), &text, check_id(&text, crate::ids::MAX_NAME_BYTES));
+        Some(text)
+    }
+
     pub(crate) fn check_name(&mut self, path: &Path, text: &str) {
-        if let Err(error) = check_name(text, crate::ids::MAX_NAME_BYTES) {
+        self.checked(path, text, check_name(text, crate::ids::MAX_NAME_BYTES));
+    }
+
+    fn checked(&mut self, path: &Path, text: &str, checked: Result<(), NameError>) {
+        if let Err(error) = checked {
             self.fault(
                 path,
                 format!("`{}` is no name: {error}", shortened(text)),
