@@ -99,3 +99,25 @@ test("S4.174: a backlog is drained pass after pass, without waiting for the inte
     { region: "_", state: "off", entities },
   ]);
 });
+
+test("S2.93: a backlog that never ends leaves a pass for every interval", async () => {
+  const service = await serve({ settings: { TIMEOUT_INTERVAL_SECS: "1", LOG_LEVEL: "debug" } });
+  // In this contract a delay may be 0: this one is due again as soon as it has fired.
+  const restless = {
+    machine_id: "restless",
+    contract: "statemachine-e1e4.v1",
+    states: ["here"],
+    initial_state: "here",
+    transitions: [{ from: "here", to: "here", on: "$timeout", guard: { timeout_seconds: 0 } }],
+  };
+  await service.register(restless);
+  await service.register(lamp);
+  await service.expect(201, "POST", "/api/machines/restless/entities", { body: { entity_id: "r" } });
+  await service.expect(201, "POST", "/api/machines/lamp/entities", { body: { entity_id: "l" } });
+  service.log.length = 0;
+  await service.runtime.scheduled(new Date(Date.now() - 56_500));
+  const entity = await service.expect(200, "GET", "/api/machines/lamp/entities/l");
+  assert.equal(entity.current_state, "off", "the passes were used up before it was due");
+  const passes = service.log.filter((line) => line.includes('"scan"')).length;
+  assert.ok(passes > 10 && passes <= 60, `${passes} passes`);
+});

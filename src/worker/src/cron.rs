@@ -15,7 +15,8 @@ const MINUTE_MS: i64 = 60_000;
 /// Most passes of one invocation: each is a dozen statements, and D1 takes a thousand of an invocation.
 const MOST_PASSES: u32 = 60;
 
-/// Makes at least one pass. While more is due than a pass takes, the next one follows at once.
+/// Makes at least one pass. While more is due than a pass takes, the next one follows at once, as long as one is left
+/// for each interval to come: no backlog puts the rest of the minute off.
 pub(crate) async fn run(event: &ScheduledEvent, env: &Env) {
     let settings = Settings::of(env);
     #[expect(
@@ -24,11 +25,13 @@ pub(crate) async fn run(event: &ScheduledEvent, env: &Env) {
     )]
     let over = (event.schedule() as i64).saturating_add(MINUTE_MS);
     let mut due = WorkerClock::read().0;
-    for _ in 0..MOST_PASSES {
+    for left in (0..MOST_PASSES).rev() {
         let more = pass(env, settings.level).await;
         let now = WorkerClock::read().0;
         let next = due.saturating_add_unsigned(settings.scan_interval_ms);
-        if more && now < next.max(over) {
+        let rest = u64::try_from(over.saturating_sub(next.max(now))).unwrap_or(0);
+        let to_come = rest.div_ceil(settings.scan_interval_ms.max(1));
+        if more && now < next.max(over) && u64::from(left) > to_come {
             continue;
         }
         due = next.max(now);
