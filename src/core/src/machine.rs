@@ -53,6 +53,7 @@ pub struct Machine {
     rules: Rules,
     parallel: bool,
     regions: Box<[Region]>,
+    region_by_name: FxHashMap<Arc<str>, RegionIx>,
     states: Box<[State]>,
     transitions: Box<[Transition]>,
     joins: Box<[Join]>,
@@ -241,10 +242,7 @@ impl Machine {
 
     /// The region of that name.
     pub fn find_region(&self, id: &str) -> Option<RegionIx> {
-        self.regions
-            .iter()
-            .position(|region| &*region.id == id)
-            .map(RegionIx::of)
+        self.region_by_name.get(id).copied()
     }
 
     /// The state of that name in a region.
@@ -334,6 +332,10 @@ impl<'a> Compiler<'a> {
             contract: self.contract,
             rules: self.contract.rules(),
             parallel: definition.is_parallel(),
+            region_by_name: (0..)
+                .zip(&self.regions)
+                .map(|(place, region)| (Arc::clone(&region.id), RegionIx(place)))
+                .collect(),
             regions: self.regions.into(),
             states: self.states.into(),
             transitions: transitions.into(),

@@ -13,12 +13,12 @@ use crate::load::{EntityName, rows_of, undecodable};
 use crate::page::{MAX_BYTES, Page, Paging, cut, plain};
 use crate::request;
 use crate::stored::{Columns, corrupt, stored_columns};
-use crate::views::EntityView;
+use crate::views::{EntityView, ListedEntity};
 
 macro_rules! listed {
     ($order:literal, $from:literal) => {
         concat!(
-            "SELECT json_array(l.more, l.entity_id, r.effective, d.content_hash, e.context, ",
+            "SELECT json_array(l.more, l.entity_id, e.updated_at, r.effective, d.content_hash, e.context, ",
             stored_columns!(),
             ", json((SELECT json_group_array(json_array(n.region, h.id)) FROM entries n \
                  CROSS JOIN history h ON h.uid = n.uid AND h.identity_key = n.key WHERE n.uid = e.uid))) AS j \
@@ -74,6 +74,7 @@ const LEAST_TIME: i64 = -(1 << 53);
 struct ListRow<'a>(
     u8,
     #[serde(borrow)] Cow<'a, str>,
+    i64,
     u64,
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Option<Cow<'a, str>>,
@@ -106,7 +107,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         tenant: &TenantId,
         machine_id: &str,
         query: &EntityQuery,
-    ) -> Result<Page<EntityView>, Error> {
+    ) -> Result<Page<ListedEntity>, Error> {
         let machine = request::machine_id(machine_id)?;
         for (name, filter) in [
             ("state", &query.state),
@@ -176,24 +177,21 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         };
         let listed = self.read(vec![Statement { sql, params }]).await?;
         let listed = rows_of(&listed, 0);
-        let mut views = Vec::with_capacity(listed.len());
-        let mut more = false;
+        let mut found = Vec::with_capacity(listed.len());
         for row in listed {
-            let view;
-            (more, view) = self.listed(tenant, &machine, row).await?;
-            views.push(view);
+            found.push(self.listed(tenant, &machine, row).await?);
         }
-        Ok(cut(views, rows, more, |view| list_key(by_update, view)))
+        let more = found.last().is_some_and(|row| row.more);
+        let Page { items, next } = cut(found, rows, more, |row| row.key(by_update));
+        Ok(Page {
+            items: items.into_iter().map(|row| row.view).collect(),
+            next,
+        })
     }
 
-    async fn listed(
-        &self,
-        tenant: &TenantId,
-        machine_id: &MachineId,
-        row: &str,
-    ) -> Result<(bool, EntityView), Error> {
+    async fn listed(&self, tenant: &TenantId, machine_id: &MachineId, row: &str) -> Result<Row, Error> {
         let row: ListRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-        let ListRow(more, id, revision, hash, context, columns, rows) = row;
+        let ListRow(more, id, updated_at, revision, hash, context, columns, rows) = row;
         let entity_id = EntityId::new(&id).map_err(|error| Error::Corrupt {
             what: format!("an entity of machine `{machine_id}`"),
             problem: format!("its id is none: {error}"),
@@ -208,18 +206,38 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             Some(compiled) => compiled,
             None => self.definition(tenant, machine_id, Some(revision)).await?,
         };
-        let stored = columns.restore(context, &name, &compiled, revision)?;
-        let stored = stored.ok_or_else(|| corrupt(&name, "it has no incarnation".to_owned()))?;
-        let view = EntityView::new(&name, revision, &stored, &rows.into_iter().collect());
-        Ok((more == 1, view))
+        let view = match columns.restore(context, &name, &compiled, revision) {
+            Ok(Some(stored)) => {
+                let rows = rows.into_iter().collect();
+                ListedEntity::Entity(Box::new(EntityView::new(&name, revision, &stored, &rows)))
+            }
+            Ok(None) => ListedEntity::corrupt(&name, &corrupt(&name, "it has no incarnation".to_owned())),
+            Err(error) => ListedEntity::corrupt(&name, &error),
+        };
+        Ok(Row {
+            more: more == 1,
+            updated_at,
+            id: id.into_owned(),
+            view,
+        })
     }
 }
 
-fn list_key(by_update: bool, view: &EntityView) -> serde_json::Value {
-    if by_update {
-        json!([view.updated_at, view.entity_id])
-    } else {
-        json!(view.entity_id)
+/// A row of a list, and where the list goes on behind it.
+struct Row {
+    more: bool,
+    updated_at: i64,
+    id: String,
+    view: ListedEntity,
+}
+
+impl Row {
+    fn key(&self, by_update: bool) -> serde_json::Value {
+        if by_update {
+            json!([self.updated_at, self.id])
+        } else {
+            json!(self.id)
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use statewright_core::fault::Warning;
 use statewright_core::identity::IdentityKey;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
 
+use crate::error::Error;
 use crate::load::EntityName;
 use crate::stored::Stored;
 
@@ -102,6 +103,36 @@ impl EntityView {
             created_at: stored.created_at,
             updated_at: entity.updated_at(),
             region_entries: region_entries.collect(),
+        }
+    }
+}
+
+/// An item of a list of entities: one that cannot be read hides no other (M8).
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum ListedEntity {
+    /// The entity.
+    Entity(Box<EntityView>),
+    /// Its name, and why it cannot be read.
+    Corrupt {
+        /// Its machine.
+        machine_id: String,
+        /// Its tenant.
+        tenant_id: String,
+        /// Its id.
+        entity_id: String,
+        /// The error that reading it by itself answers.
+        error: serde_json::Value,
+    },
+}
+
+impl ListedEntity {
+    pub(crate) fn corrupt(name: &EntityName, error: &Error) -> Self {
+        Self::Corrupt {
+            machine_id: name.machine_id.to_string(),
+            tenant_id: name.tenant.to_string(),
+            entity_id: name.entity_id.to_string(),
+            error: error.body().get("error").cloned().unwrap_or_default(),
         }
     }
 }

@@ -464,3 +464,51 @@ fn i9_a_warm_cache_hands_no_definition_to_another_tenant() {
     .unwrap();
     assert_eq!(serde_json::to_value(answer).unwrap()["transition"], "a: a1 → a2");
 }
+
+#[test]
+fn m8_an_entity_that_cannot_be_read_hides_no_other_from_a_list() {
+    let service = support::Service::new();
+    let tenant = tenant("t1");
+    let definition = json!({"machine_id": "m", "states": ["a"], "initial_state": "a", "transitions": []});
+    block_on(
+        service
+            .engine
+            .create_machine(&tenant, definition.to_string().as_bytes()),
+    )
+    .unwrap();
+    for id in ["x", "y", "z"] {
+        let body = json!({"entity_id": id}).to_string();
+        block_on(service.engine.create_entity(&tenant, "m", body.as_bytes())).unwrap();
+    }
+    service
+        .sqlite
+        .execute("UPDATE entries SET state = 'gone' WHERE entity_id = 'y'");
+    let query = EntityQuery {
+        paging: Paging {
+            limit: Some("2".to_owned()),
+            cursor: None,
+        },
+        ..Default::default()
+    };
+    let page = block_on(service.engine.list_entities(&tenant, "m", &query)).unwrap();
+    let items = serde_json::to_value(&page.items).unwrap();
+    assert_eq!(items[0]["current_state"], "a");
+    assert_eq!(items[1]["entity_id"], "y");
+    assert_eq!(items[1]["error"]["code"], "CORRUPT_INSTANCE");
+    assert_eq!(items[1].get("current_state"), None);
+    let rest = EntityQuery {
+        paging: Paging {
+            limit: Some("2".to_owned()),
+            cursor: page.next,
+        },
+        ..Default::default()
+    };
+    let rest = block_on(service.engine.list_entities(&tenant, "m", &rest)).unwrap();
+    assert_eq!(serde_json::to_value(&rest.items).unwrap()[0]["entity_id"], "z");
+    assert_eq!(
+        block_on(service.engine.get_entity(&tenant, "m", "y"))
+            .unwrap_err()
+            .status(),
+        500
+    );
+}

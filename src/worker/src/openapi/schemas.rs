@@ -270,6 +270,24 @@ pub(crate) struct Entity {
     region_entries: BTreeMap<String, Value>,
 }
 
+/// An entity in a list; or, where its rows cannot be read, its name and the error.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ListedEntity {
+    Entity(Entity),
+    Corrupt(CorruptEntity),
+}
+
+/// An entity whose rows cannot be read.
+#[derive(ToSchema)]
+pub(crate) struct CorruptEntity {
+    machine_id: String,
+    tenant_id: String,
+    entity_id: String,
+    /// Why: what reading it by itself answers as its `error`.
+    error: AnyObject,
+}
+
 /// What a release of timers did.
 #[derive(ToSchema)]
 pub(crate) struct Released {

@@ -43,7 +43,7 @@ pub(crate) struct ListQuery {
     tag = "entities",
     params(schemas::TenantHeader, schemas::MachinePath, ListQuery),
     responses(
-        (status = 200, description = "The entities.", body = [schemas::Entity], headers(("Link" = Option<String>, description = "The next page, where there is one: `<…>; rel=\"next\"`"))),
+        (status = 200, description = "The entities.", body = [schemas::ListedEntity], headers(("Link" = Option<String>, description = "The next page, where there is one: `<…>; rel=\"next\"`"))),
         schemas::ReadErrors,
     )
 )]
