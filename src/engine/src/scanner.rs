@@ -16,8 +16,6 @@ use crate::store::{TreeWrite, held, store_held};
 
 /// How many timers a pass takes.
 pub const PASS_TIMERS: i64 = 256;
-/// Among how many of the oldest a pass that is full shares between tenants.
-const FAIR_WINDOW: i64 = 20_000;
 /// How many entities a pass works out anew after a revision superseded another.
 const PASS_REARMED: i64 = 200;
 
@@ -25,11 +23,24 @@ const PASS_REARMED: i64 = 200;
 pub(crate) const DUE: &str = "SELECT json_array(tenant, machine_id, entity_id, wake_at, uid) FROM entries \
      WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?2";
 
-/// The oldest due timers, each tenant's first before any tenant's second. The window is read from the index alone.
-pub(crate) const DUE_FAIRLY: &str = "SELECT json_array(n.tenant, n.machine_id, n.entity_id, n.wake_at, n.uid) FROM ( \
-       SELECT uid, region, wake_at, turn FROM ( \
-         SELECT uid, region, wake_at, row_number() OVER (PARTITION BY tenant ORDER BY wake_at) AS turn \
-         FROM (SELECT uid, region, tenant, wake_at FROM entries WHERE wake_at <= ?1 ORDER BY wake_at LIMIT ?3)) \
+/// A fair share of what is due: the tenants that have waited longest, at most ?2 of them, and of each its oldest timers,
+/// each tenant's first before any tenant's second. Tenants are found by leaps over the index, so that what one of them
+/// has piled up keeps no other waiting.
+pub(crate) const DUE_FAIRLY: &str = "WITH RECURSIVE armed (tenant) AS ( \
+       SELECT (SELECT min(n.tenant) FROM entries n WHERE n.wake_at IS NOT NULL AND n.tenant > '') \
+       UNION ALL SELECT (SELECT min(n.tenant) FROM entries n WHERE n.wake_at IS NOT NULL AND n.tenant > armed.tenant) \
+         FROM armed WHERE armed.tenant IS NOT NULL), \
+     waiting (tenant, since) AS MATERIALIZED ( \
+       SELECT tenant, (SELECT min(n.wake_at) FROM entries n WHERE n.tenant = armed.tenant AND n.wake_at IS NOT NULL) AS since \
+       FROM armed WHERE tenant IS NOT NULL AND since <= ?1 ORDER BY since LIMIT ?2), \
+     share (most) AS MATERIALIZED (SELECT (?2 - 1) / max(count(*), 1) FROM waiting) \
+     SELECT json_array(n.tenant, n.machine_id, n.entity_id, n.wake_at, n.uid) FROM ( \
+       SELECT uid, region, turn, wake_at FROM ( \
+         SELECT t.uid, t.region, t.wake_at, row_number() OVER (PARTITION BY waiting.tenant ORDER BY t.wake_at) AS turn \
+         FROM waiting CROSS JOIN entries t ON t.tenant = waiting.tenant AND t.wake_at IS NOT NULL \
+           AND t.wake_at <= coalesce((SELECT k.wake_at FROM entries k WHERE k.tenant = waiting.tenant \
+             AND k.wake_at IS NOT NULL AND k.wake_at <= ?1 ORDER BY k.wake_at \
+             LIMIT 1 OFFSET (SELECT most FROM share)), ?1)) \
        ORDER BY turn, wake_at LIMIT ?2) d \
      CROSS JOIN entries n ON n.uid = d.uid AND n.region = d.region ORDER BY d.turn, d.wake_at";
 
@@ -114,13 +125,20 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut timers = rows_of(&results, 0).to_vec();
         report.more = i64::try_from(timers.len()).unwrap_or(i64::MAX) >= PASS_TIMERS;
         if report.more {
-            let fair = Statement::new(DUE_FAIRLY, [began.into(), PASS_TIMERS.into(), FAIR_WINDOW.into()]);
+            let fair = Statement::new(DUE_FAIRLY, [began.into(), PASS_TIMERS.into()]);
+            let oldest = timers;
             timers = self
                 .read(vec![fair])
                 .await?
                 .into_iter()
                 .next()
                 .unwrap_or_default();
+            // What the shares leave free goes to the oldest.
+            for row in oldest {
+                if i64::try_from(timers.len()).unwrap_or(i64::MAX) < PASS_TIMERS && !timers.contains(&row) {
+                    timers.push(row);
+                }
+            }
         }
         let due = due_entities(&timers, began, &mut report)?;
         if !due.is_empty() {

@@ -139,6 +139,39 @@ fn a_backlog_of_one_tenant_does_not_hold_up_the_others() {
     assert_eq!(in_state(&world, "open").len(), 0);
 }
 
+#[test]
+fn no_backlog_is_so_large_that_another_tenant_waits_behind_it() {
+    let world = World::new();
+    for name in ["t1", "t2"] {
+        machine(&world, name, &expiring());
+    }
+    let n = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)";
+    let due = START + 10_000;
+    for rows in [
+        format!(
+            "INSERT INTO entities {n} SELECT 't1', 'expiring', printf('e%05d', i), printf('u%05d', i), 1, 1, 2, \
+             '{{}}', '{{}}', {START}, {START} FROM n"
+        ),
+        format!(
+            "INSERT INTO entries {n} SELECT printf('u%05d', i), '_', 't1', 'expiring', printf('e%05d', i), 'open', \
+             1, {START}, NULL, 1, {due}, {due}, 0, NULL, NULL FROM n"
+        ),
+    ] {
+        world.sqlite.execute(&rows);
+    }
+    world.at(5_000);
+    make(&world, "t2", "late");
+    world.at(20_000);
+    let report = tick(&world);
+    assert_eq!((report.fired, report.more), (taken(), true), "{report:?}");
+    let fired = in_state(&world, "expired");
+    assert!(
+        fired.contains("t2/late"),
+        "the one timer of t2 waits behind 30,000 of t1"
+    );
+    assert_eq!(fired.len(), taken(), "what t2 does not need goes to t1");
+}
+
 /// What can be wrong with the rows of the entity `bad`.
 fn corruptions() -> Vec<(&'static str, Vec<&'static str>)> {
     vec![
