@@ -84,5 +84,6 @@ pub mod schema;
 pub mod step;
 pub mod timeouts;
 
+pub use definition::shape::kind_of;
 pub use guard::{Lookup, Source};
 pub use number::{json_equal, maps_equal};

@@ -8,6 +8,7 @@ use statewright_core::entity::Params;
 use statewright_core::ids::{
     EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId, NameError, TenantId, check_name,
 };
+use statewright_core::kind_of;
 use statewright_core::step::Event;
 
 use crate::error::Error;
@@ -56,17 +57,6 @@ pub(crate) fn document(body: &[u8]) -> Result<Value, Error> {
             "a JSON text in UTF-8",
         )
     })
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 fn name_error(path: &str, what: &str, error: &NameError, most: usize) -> Error {

@@ -258,7 +258,7 @@ impl Findings {
 }
 
 /// What sort of JSON value it is, for a message.
-pub(crate) fn kind_of(value: &Value) -> &'static str {
+pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -9,6 +9,7 @@
     reason = "a test that meets what it does not expect fails"
 )]
 
+pub mod expiring;
 pub mod faults;
 pub mod world;
 
