@@ -22,14 +22,13 @@ pub const TIMEOUT_EVENT: &str = "$timeout";
 /// The only region of a flat machine (S2.24).
 pub const FLAT_REGION: &str = "_";
 /// Keys that the service adds to a definition it returns; a definition that brings them back is taken without them.
-pub const SERVER_KEYS: [&str; 7] = [
+pub const SERVER_KEYS: [&str; 6] = [
     "tenant_id",
     "revision",
     "content_hash",
     "created_at",
     "updated_at",
     "warnings",
-    "in_flight",
 ];
 
 /// A machine's definition (S2.34, S2.35): flat with `states` and `initial_state`, or parallel with `regions`.
