@@ -92,6 +92,27 @@ pub enum Cause {
     },
 }
 
+impl Commit {
+    /// About how many bytes its rows have, with `params_bytes` in each that an event made. A broadcast repeats the
+    /// params in each of its rows, and a state can call for thousands of actions.
+    pub fn bytes(&self, params_bytes: usize) -> usize {
+        let rows = self.rows.iter().map(|row| {
+            let params = match &row.cause {
+                Cause::Event { .. } => params_bytes,
+                Cause::Timeout { .. } | Cause::Join { .. } => 0,
+            };
+            let actions = row.actions.iter().map(|action| match &**action {
+                Action::Webhook { url: text, .. } | Action::Event { event_type: text, .. } => text.len(),
+            });
+            let actions = actions.fold(0, |bytes: usize, text| {
+                bytes.saturating_add(text).saturating_add(100)
+            });
+            params.saturating_add(actions).saturating_add(500)
+        });
+        rows.fold(0, usize::saturating_add)
+    }
+}
+
 impl Row {
     /// Its `event_type`; engine rows start with `$` (S2.55).
     pub fn event_type(&self) -> &str {

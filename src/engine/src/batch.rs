@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use statewright_core::answer::Answer;
+use statewright_core::answer::{ActionView, Answer, StateView};
 use statewright_core::ids::TenantId;
 
 use crate::Engine;
@@ -13,7 +13,7 @@ use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::EntityName;
 use crate::load_many::{Found, Target, load_many, loaded_many};
-use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS};
+use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
 use crate::store::{MOST_PARAMETER_BYTES, TreeWrite, held, store_held};
 
@@ -122,9 +122,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     async fn apply_groups(&self, mut open: Vec<Group>, answers: &mut Answers) {
         let mut tries = Tries::begin(&self.clock);
         let mut first = true;
+        let mut spent = 0_usize;
         while !open.is_empty() {
             let later = open.split_off(fitting(&open));
-            let mut round = self.round(open, answers, first).await;
+            let mut round = self.round(open, answers, first, &mut spent).await;
             first = false;
             if let Some(error) = round.failure
                 && let Err(error) = tries.again(error, &self.clock, &self.random).await
@@ -139,8 +140,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
     }
 
-    /// One read batch and one write batch.
-    async fn round(&self, groups: Vec<Group>, answers: &mut Answers, first: bool) -> Round {
+    /// One read batch and one write batch. `spent` is about how many bytes the batch writes and answers.
+    async fn round(
+        &self,
+        groups: Vec<Group>,
+        answers: &mut Answers,
+        first: bool,
+        spent: &mut usize,
+    ) -> Round {
         let targets: Vec<Target> = groups.iter().map(Group::target).collect();
         let (load, known) = load_many(&targets, &self.cache, !first);
         let results = match self.database.batch(load).await {
@@ -205,11 +212,23 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             }
             group.existed = loaded.stored.is_some();
             let mut deciding = Deciding::new(loaded, now, &self.random);
+            let mut answered = 0_usize;
             let outcomes: Vec<_> = group
                 .events
                 .iter()
-                .map(|(_, event)| deciding.event(event))
+                .map(|(_, event)| {
+                    let bytes = spent.saturating_add(answered).saturating_add(deciding.written());
+                    if bytes > MAX_WRITTEN_BYTES {
+                        let most = MAX_WRITTEN_BYTES;
+                        return Err(Error::BatchFull { most });
+                    }
+                    let answer = deciding.event(event)?;
+                    answered = answered.saturating_add(bytes_of(&answer));
+                    Ok(answer)
+                })
                 .collect();
+            let bytes = answered.saturating_add(deciding.written());
+            *spent = spent.saturating_add(bytes);
             match deciding.write() {
                 Some(write) => {
                     writes.push(write);
@@ -217,6 +236,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                         group,
                         key: deciding.key(),
                         answers: outcomes,
+                        bytes,
                     });
                 }
                 None => group.settle(answers, outcomes),
@@ -236,6 +256,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                         decided.group.settle(answers, decided.answers);
                     } else {
                         moved = true;
+                        // It is decided anew.
+                        *spent = spent.saturating_sub(decided.bytes);
                         open.push(decided.group);
                     }
                 }
@@ -248,8 +270,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     mut group,
                     key,
                     answers,
+                    bytes,
                 } in decided
                 {
+                    *spent = spent.saturating_sub(bytes);
                     if uncertain {
                         group.attempts.push(Attempt {
                             commit_id: commit_id.clone(),
@@ -278,6 +302,36 @@ struct Decided {
     group: Group,
     key: Option<String>,
     answers: Vec<Result<Answer, Error>>,
+    /// About how many bytes it writes and answers.
+    bytes: usize,
+}
+
+/// About how many bytes an answer has. What is short in every answer is not looked at.
+fn bytes_of(answer: &Answer) -> usize {
+    let states = [&answer.previous_state, &answer.current_state].map(|view| match view {
+        StateView::Flat(_) => 0,
+        StateView::Regions(pairs) => pairs
+            .iter()
+            .map(|(region, state)| region.len() + state.len() + 8)
+            .sum::<usize>(),
+    });
+    let transitions = answer
+        .transitions
+        .iter()
+        .map(|taken| 200 + taken.transition.len() * 2);
+    let actions = answer.actions_dispatched.iter().map(|action| match action {
+        ActionView::Webhook { url: text, .. } | ActionView::Event { event_type: text, .. } => {
+            text.len() + 200
+        }
+    });
+    let explained = answer.explain.as_deref().map_or(0, json_bytes);
+    states
+        .into_iter()
+        .chain(transitions)
+        .chain(actions)
+        .sum::<usize>()
+        + explained
+        + 500
 }
 
 impl Group {

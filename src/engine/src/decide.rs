@@ -14,8 +14,12 @@ use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
 use crate::database::{Random, random_name};
 use crate::error::Error;
 use crate::load::{Loaded, Seen};
-use crate::request::{EventRequest, MAX_CONTEXT_BYTES, json_bytes};
+use crate::request::{EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
 use crate::store::{Base, TreeWrite};
+
+/// With as many regions no event's rows reach their bound: params of 64 KiB, and what a definition can call for, in
+/// each and in each of the joins that follow.
+const FEW_REGIONS: usize = 16;
 
 /// One entity on its way through a request: what was read, and what was decided since.
 #[derive(Debug, Clone)]
@@ -31,6 +35,8 @@ pub(crate) struct Deciding {
     moved: Vec<(EntityIx, RegionIx)>,
     /// At least the bytes of its context as JSON.
     context_bytes: usize,
+    /// About the bytes of the rows that were decided.
+    written: usize,
     timeouts: usize,
     parked: usize,
     now: Millis,
@@ -59,6 +65,7 @@ impl Deciding {
             commits: Vec::new(),
             moved: Vec::new(),
             context_bytes,
+            written: 0,
             timeouts: 0,
             parked: 0,
             now,
@@ -122,6 +129,18 @@ impl Deciding {
         let outcome = step::apply(tree, EntityIx::ROOT, &request.event, seen.as_ref(), self.now);
         let answer = match outcome {
             Outcome::Commit(commit) => {
+                let written = commit.bytes(request.params_bytes);
+                if written > MAX_WRITTEN_BYTES
+                    && let Some(undo) = undo
+                {
+                    self.tree = Some(undo);
+                    return Err(Error::TooLarge {
+                        what: "what the event writes",
+                        bytes: written,
+                        most: MAX_WRITTEN_BYTES,
+                    });
+                }
+                self.written = self.written.saturating_add(written);
                 let bytes = self.context_bytes.saturating_add(request.params_bytes);
                 self.context_bytes = match undo {
                     None => bytes,
@@ -191,7 +210,15 @@ impl Deciding {
     pub(crate) fn make(&mut self, context: Params) {
         let machine = Arc::clone(&self.loaded.compiled.machine);
         let entity = Entity::create(machine, self.loaded.name.entity_id.clone(), context, self.now);
+        self.written = self
+            .written
+            .saturating_add(entity.machine().regions().len().saturating_mul(400));
         self.tree = Some(Tree::new(entity));
+    }
+
+    /// About how many bytes the rows have that were decided.
+    pub(crate) fn written(&self) -> usize {
+        self.written
     }
 
     /// The entity as it would be after everything was decided.
@@ -225,16 +252,26 @@ impl Deciding {
         Ok(())
     }
 
-    /// Applies the timeouts that are due. Says whether more are than one request applies.
+    /// Applies the timeouts that are due. Says whether more are than one request applies: by their number, or by what
+    /// they write.
     pub(crate) fn fire_due(&mut self) -> bool {
         let Some(tree) = &mut self.tree else { return false };
         let most = CATCH_UP_LIMIT.saturating_sub(self.timeouts);
-        let caught_up = catch_up(tree, self.now, most);
-        self.timeouts = self.timeouts.saturating_add(caught_up.commits.len());
-        self.parked = self.parked.saturating_add(caught_up.parked);
-        self.commits.extend(caught_up.commits);
-        self.moved.extend(caught_up.moved);
-        caught_up.more
+        let mut more = catch_up(tree, self.now, 0).more;
+        for _ in 0..most {
+            if !more || self.written > MAX_WRITTEN_BYTES {
+                break;
+            }
+            let caught_up = catch_up(tree, self.now, 1);
+            let written = caught_up.commits.iter().map(|commit| commit.bytes(0));
+            self.written = written.fold(self.written, usize::saturating_add);
+            self.timeouts = self.timeouts.saturating_add(caught_up.commits.len());
+            self.parked = self.parked.saturating_add(caught_up.parked);
+            self.commits.extend(caught_up.commits);
+            self.moved.extend(caught_up.moved);
+            more = caught_up.more;
+        }
+        more
     }
 
     /// How many timeouts were applied, and how many were parked.
@@ -250,10 +287,12 @@ impl Deciding {
         }
     }
 
-    /// The tree to go back to, where the event's params might make the context too large.
+    /// The tree to go back to, where the event might make the context or its rows too large.
     fn undo_if_too_large(&self, request: &EventRequest) -> Option<Tree> {
         let bytes = self.context_bytes.saturating_add(request.params_bytes);
-        if bytes > MAX_CONTEXT_BYTES {
+        // An event of a few rows cannot write so much.
+        let regions = self.loaded.compiled.machine.regions().len();
+        if bytes > MAX_CONTEXT_BYTES || regions > FEW_REGIONS {
             self.tree.clone()
         } else {
             None

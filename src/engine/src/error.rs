@@ -32,6 +32,15 @@ pub enum Error {
         /// The bound.
         most: usize,
     },
+    /// What the events of a batch write and answer has reached its bound.
+    #[error(
+        "the other events of the batch write and answer about {most} bytes, which is the most for one; send this one in \
+         another"
+    )]
+    BatchFull {
+        /// The bound.
+        most: usize,
+    },
     /// A machine of that id is unknown.
     #[error("there is no machine `{0}`")]
     NoMachine(String),
@@ -172,7 +181,7 @@ impl Error {
     pub fn code(&self) -> Code {
         match self {
             Self::Invalid { .. } | Self::InvalidDefinition(_) => Code::BadRequest,
-            Self::TooLarge { .. } => Code::PayloadTooLarge,
+            Self::TooLarge { .. } | Self::BatchFull { .. } => Code::PayloadTooLarge,
             Self::NoMachine(_) | Self::NoRevision { .. } | Self::NoEntity { .. } => Code::NotFound,
             Self::MachineExists(_)
             | Self::EntityExists { .. }

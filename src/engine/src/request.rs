@@ -19,6 +19,8 @@ pub const MAX_CONTEXT_BYTES: usize = 256 * 1024;
 pub const MAX_PARAMS_BYTES: usize = 64 * 1024;
 /// Most bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// About the most bytes of the rows that one event writes, and of what all of a batch writes and answers.
+pub const MAX_WRITTEN_BYTES: usize = 16 * 1024 * 1024;
 /// Most events of a batch (S2.244).
 pub const MAX_BATCH_EVENTS: usize = 1000;
 
@@ -212,8 +214,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// How many bytes a map has as JSON.
-pub(crate) fn json_bytes(map: &Params) -> usize {
+/// How many bytes a value has as JSON.
+pub(crate) fn json_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -225,9 +227,9 @@ pub(crate) fn json_bytes(map: &Params) -> usize {
         }
     }
     let mut count = Count(0);
-    match serde_json::to_writer(&mut count, map) {
+    match serde_json::to_writer(&mut count, value) {
         Ok(()) => count.0,
-        // A map of JSON values always has a JSON form; were it not so, no bound would admit it.
+        // What is counted always has a JSON form; were it not so, no bound would admit it.
         Err(_) => usize::MAX,
     }
 }

@@ -12,6 +12,7 @@ use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, decode, rows_of};
 use crate::load_many::{Found, Target, load_many, loaded_many};
+use crate::request::MAX_WRITTEN_BYTES;
 use crate::store::{TreeWrite, held, store_held};
 
 /// How many timers a pass takes.
@@ -178,6 +179,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         // Timers of what is not there: of an entity deleted meanwhile, which this leaves alone, or rows without one.
         let mut orphans: Vec<(&str, String)> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
+        let mut outcomes = Vec::new();
+        let mut written = 0_usize;
         let mut counts: Vec<(&str, (usize, usize))> = Vec::new();
         for (uid, found) in uids.into_iter().zip(found) {
             match found {
@@ -188,6 +191,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     if let Some(write) = deciding.write() {
                         writes.push(write);
                         counts.push((uid, deciding.timeouts()));
+                        written = written.saturating_add(deciding.written());
+                        if written > MAX_WRITTEN_BYTES {
+                            outcomes.extend(self.write_all(&writes).await);
+                            (writes, written) = (Vec::new(), 0);
+                        }
                     }
                 }
                 Found::Loaded(_) | Found::NoMachine => {
@@ -198,7 +206,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Found::Failed(error) => failures.push((uid, told(&error))),
             }
         }
-        let outcomes = self.write_all(&writes).await;
+        outcomes.extend(self.write_all(&writes).await);
         for ((uid, (fired, parked)), outcome) in counts.into_iter().zip(outcomes) {
             match outcome {
                 Written::Held => {
