@@ -86,6 +86,11 @@ fn compare_int_float(int: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
+    // JSON integers beyond 64 bits are read as floats, so that a text that spells one is compared as that float.
+    if int > i128::from(u64::MAX) || int < i128::from(i64::MIN) {
+        #[expect(clippy::cast_precision_loss, reason = "the nearest float is what is meant")]
+        return (int as f64).partial_cmp(&float);
+    }
     // 2^127 is exactly representable: beyond it the float is larger than any i128.
     let bound = 2f64.powi(127);
     if float >= bound {
@@ -162,6 +167,29 @@ mod tests {
             Num::Int(i128::MAX).compare(Num::Float(1e300)),
             Some(Ordering::Less)
         );
+    }
+
+    #[test]
+    fn m1_an_integer_beyond_64_bits_equals_its_own_spelling() {
+        for text in [
+            "18446744073709551617",
+            "-9223372036854775809",
+            "340282366920938463463374607431768211457",
+        ] {
+            let number: Value = serde_json::from_str(text).unwrap();
+            let number = Num::of(number.as_number().unwrap());
+            let read = Num::read(text).unwrap();
+            assert_eq!(read.compare(number), Some(Ordering::Equal), "{text}");
+            assert_eq!(number.compare(read), Some(Ordering::Equal), "{text}");
+        }
+        let beyond = Num::Float(2f64.powi(64));
+        assert_eq!(
+            Num::Int(i128::from(u64::MAX)).compare(beyond),
+            Some(Ordering::Less)
+        );
+        let (a, b) = ("18446744073709551617", "18446744073709551618");
+        let order = Num::read(a).unwrap().compare(Num::read(b).unwrap());
+        assert_eq!(order, Some(Ordering::Less), "two texts are compared exactly");
     }
 
     #[test]
