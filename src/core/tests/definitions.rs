@@ -81,3 +81,15 @@ fn strings(value: &Value, at: String, pointers: &mut Vec<String>) {
         _ => {}
     }
 }
+
+#[test]
+fn what_cannot_be_read_is_not_reported_as_missing_too() {
+    let mut definition =
+        json!({"machine_id": "m", "states": {"a": {}}, "initial_state": "a", "transitions": []});
+    assert_eq!(paths(&definition), ["$.states"]);
+    definition["states"] = json!(["a"]);
+    definition["initial_state"] = json!(5);
+    assert_eq!(paths(&definition), ["$.initial_state"]);
+    let definition = json!({"machine_id": "m", "regions": {"r": {}}, "transitions": []});
+    assert_eq!(paths(&definition), ["$.regions"]);
+}

@@ -292,7 +292,7 @@ fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> 
                 findings.fault(
                     &path.key("url"),
                     format!("`{}` is no web address", shortened(&url)),
-                    "an address that starts with `https://`",
+                    "an address that starts with `https://` or `http://`",
                 );
             }
             Action::Webhook { url, extra }

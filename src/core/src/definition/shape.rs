@@ -12,7 +12,7 @@ const MOST_SEARCHED: usize = 32;
 /// How many names such a search looks at.
 const MOST_COMPARED: usize = 200;
 /// How many names a message lists.
-const MOST_NAMES: usize = 12;
+const MOST_NAMES: usize = 16;
 
 /// Where in the document a reader stands.
 #[derive(Debug, Clone)]
@@ -91,6 +91,11 @@ impl Findings {
             problem: problem.into(),
             expected: expected.into(),
         });
+    }
+
+    /// Whether something is told of a place already: what cannot be read is not missing too.
+    pub(crate) fn told(&self, path: &Path) -> bool {
+        self.faults.iter().any(|fault| fault.path == path.text())
     }
 
     pub(crate) fn warn(&mut self, kind: WarningKind, path: &Path, message: impl Into<String>) {

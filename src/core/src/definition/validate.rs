@@ -37,11 +37,14 @@ pub(super) fn check(findings: &mut Findings, definition: &Definition, contract: 
             return;
         }
         (None, None) => {
-            findings.fault(
-                &root.key("states"),
-                "it is missing",
-                "`states`, or `regions` for a parallel machine",
-            );
+            let states = root.key("states");
+            if !findings.told(&states) && !findings.told(&root.key("regions")) {
+                findings.fault(
+                    &states,
+                    "it is missing",
+                    "`states`, or `regions` for a parallel machine",
+                );
+            }
             return;
         }
         (Some(states), None) => flat(findings, &root, definition, states),
@@ -72,6 +75,7 @@ fn flat<'a>(
     let known: BTreeSet<&str> = states.iter().map(String::as_str).collect();
     let path = root.key("initial_state");
     match definition.initial_state.as_deref() {
+        None if findings.told(&path) => {}
         None => findings.fault(&path, "it is missing", "one of the states"),
         Some("") => findings.fault(&path, "it is empty", "one of the states"),
         Some(initial) => check_state(findings, &path, initial, &known, "this machine"),
