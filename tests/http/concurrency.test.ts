@@ -1,4 +1,4 @@
-// Many callers at once, on the real runtime.
+// Many callers at once, on the real runtime (S2.100, S2.134, S2.135, S2.282, S2.307).
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

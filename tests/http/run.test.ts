@@ -1,4 +1,4 @@
-// `make run` as a person meets it.
+// `make run` as a person meets it (S2.7 to S2.9, S2.22, R21).
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,7 +1,7 @@
 //! Every operation that writes, with a fault at each of its batches and with every other writer in its way.
 //!
 //! After each, the whole database and the answer are compared with what they must be: those of an undisturbed run, or
-//! those of the other writer first and this one after it (design 3, I1, I2, I3).
+//! those of the other writer first and this one after it (design 3, I1, I2, I3; S2.128 to S2.133, S2.273).
 
 #![allow(
     clippy::unwrap_used,

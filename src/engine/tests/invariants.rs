@@ -512,3 +512,37 @@ fn m8_an_entity_that_cannot_be_read_hides_no_other_from_a_list() {
         500
     );
 }
+
+#[test]
+fn s2_142_what_was_applied_is_remembered_across_a_restart() {
+    let service = support::Service::new();
+    let definition = json!({"machine_id": "m", "states": ["a", "b"], "initial_state": "a",
+        "transitions": [{"from": "a", "to": "b", "on": "go"}]});
+    block_on(
+        service
+            .engine
+            .create_machine(&t1(), definition.to_string().as_bytes()),
+    )
+    .unwrap();
+    let event = |amount: u32| {
+        json!({"event_type": "go", "entity_key": "id", "params": {"id": "e", "amount": amount}, "timestamp": 7})
+            .to_string()
+    };
+    block_on(service.engine.evaluate(Some(&t1()), "m", event(1).as_bytes())).unwrap();
+    let before = service.sqlite.dump();
+    // Another program over the same database, with nothing in its memory.
+    let restarted = statewright_engine::Engine::new(
+        service.sqlite.clone(),
+        service.clock.clone(),
+        support::Counted::from(1),
+        statewright_engine::DefinitionCache::default(),
+    );
+    let again = block_on(restarted.evaluate(Some(&t1()), "m", event(1).as_bytes())).unwrap();
+    assert_eq!(
+        again.reason.as_deref(),
+        Some("duplicate event (already processed)")
+    );
+    let other = block_on(restarted.evaluate(Some(&t1()), "m", event(2).as_bytes())).unwrap_err();
+    assert_eq!(other.code().name(), "EVENT_IDENTITY_CONFLICT");
+    assert_eq!(service.sqlite.dump(), before, "neither wrote anything");
+}

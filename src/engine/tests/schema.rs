@@ -1,4 +1,5 @@
-//! What the schema itself refuses, whoever writes; and how a database comes to its schema (design 3, I2, I3).
+//! What the schema itself refuses, whoever writes; and how a database comes to its schema (design 3, I2, I3; S2.109,
+//! S2.144, S2.296).
 
 #![allow(
     clippy::unwrap_used,
