@@ -1,16 +1,20 @@
 //! What a caller is told: the shapes of the seed's answers, name for name (S2.251 to S2.257).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::commit::{Cause, Commit, Row};
-use crate::definition::Action;
-use crate::entity::{Configuration, Entity, EntityIx, Tree};
-use crate::ids::Version;
-use crate::machine::Machine;
-use crate::step::{Event, firings};
+use crate::commit::{Cause, Commit, Life, LifeKind, Outcome, Row};
+use crate::definition::{Action, FLAT_REGION};
+use crate::entity::{Configuration, Entity};
+use crate::forward::Delivered;
+use crate::identity::IdentityKey;
+use crate::ids::{Seq, Version};
+use crate::machine::{Machine, RegionIx};
+use crate::step::Event;
+use crate::tree::{EntityIx, Tree};
 
 /// The reason of a replay (S2.138).
 pub const DUPLICATE: &str = "duplicate event (already processed)";
@@ -42,9 +46,15 @@ pub struct Answer {
     /// Why there was no transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The legacy child that handled the event (S2.170).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_machine: Option<SubMachineView>,
     /// The entity that a target path led to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetView>,
+    /// What became of managed children, in order (S2.226).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<LifeView>,
     /// The transitions of a broadcast, in order (R1).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<TransitionView>,
@@ -64,6 +74,127 @@ pub struct Answer {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+/// A legacy child that handled an event (S2.170).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SubMachineView {
+    /// Its machine.
+    pub machine_id: String,
+    /// Its id.
+    pub entity_id: String,
+    /// Its state before.
+    pub previous_state: StateView,
+    /// Its state after.
+    pub current_state: StateView,
+    /// The label of its transition, where it moved by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transition: Option<Arc<str>>,
+    /// Whether its completion moved its parent on.
+    pub auto_completed: bool,
+}
+
+/// What became of a managed child (S2.227, R11).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LifeView {
+    /// What.
+    pub kind: LifeKind,
+    /// Its machine.
+    pub machine_id: String,
+    /// Its id.
+    pub entity_id: String,
+    /// Its managed level.
+    pub depth: u32,
+    /// Its parent, and the entry that it belonged to.
+    pub parent: OwnerView,
+    /// The history row that says so; filled in when the commit is stored.
+    pub row: Option<u64>,
+    /// The identity of that row.
+    pub key: Option<IdentityKey>,
+    /// Where a completion led the parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_to: Option<Arc<str>>,
+    /// The parent's history row; filled in when the commit is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_row: Option<u64>,
+    /// The identity of that row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_key: Option<IdentityKey>,
+    /// The entities of the two rows.
+    #[serde(skip)]
+    pub rows_of: [Option<EntityIx>; 2],
+}
+
+/// An ancestor, and the entry of a compound state that a child belongs to (S2.209).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OwnerView {
+    /// The ancestor's machine.
+    pub machine_id: String,
+    /// The ancestor's id.
+    pub entity_id: String,
+    /// The region of the compound state.
+    pub region: Arc<str>,
+    /// The compound state.
+    pub state: Arc<str>,
+    /// The entry instance.
+    pub seq: Seq,
+}
+
+impl OwnerView {
+    /// The parent of a child, with the entry that the child belongs to.
+    pub fn of(tree: &Tree, child: EntityIx) -> Option<Self> {
+        let place = tree.place(child)?;
+        let parent = tree.entity(place.parent);
+        Some(Self {
+            machine_id: parent.machine().id().as_str().to_owned(),
+            entity_id: parent.id().as_str().to_owned(),
+            region: Arc::clone(&parent.machine().region(place.region).id),
+            state: Arc::clone(&parent.machine().state(place.state).name),
+            seq: place.seq,
+        })
+    }
+
+    /// The managed ancestors of a child, the root first (S2.209). A legacy child begins a path of its own.
+    pub fn path(tree: &Tree, child: EntityIx) -> Vec<Self> {
+        let mut path = Vec::new();
+        let mut entity = child;
+        while let Some(place) = tree.place(entity).filter(|place| place.managed) {
+            path.extend(Self::of(tree, entity));
+            entity = place.parent;
+        }
+        path.reverse();
+        path
+    }
+}
+
+impl LifeView {
+    fn of(tree: &Tree, life: &Life) -> Self {
+        let child = tree.entity(life.child);
+        let parent = tree.entity(life.parent);
+        let name = |state| Arc::clone(&parent.machine().state(state).name);
+        Self {
+            kind: life.kind,
+            machine_id: child.machine().id().as_str().to_owned(),
+            entity_id: child.id().as_str().to_owned(),
+            depth: tree.depth(life.child),
+            parent: OwnerView {
+                machine_id: parent.machine().id().as_str().to_owned(),
+                entity_id: parent.id().as_str().to_owned(),
+                region: Arc::clone(&parent.machine().region(life.region).id),
+                state: name(life.state),
+                seq: life.seq,
+            },
+            row: None,
+            key: life.row.as_ref().map(|(_, key)| key.clone()),
+            parent_to: life.advance.as_ref().map(|(state, _)| name(*state)),
+            parent_row: None,
+            parent_key: life.advance.as_ref().map(|(_, key)| key.clone()),
+            rows_of: [
+                life.row.as_ref().map(|(entity, _)| *entity),
+                life.advance.as_ref().map(|_| life.parent),
+            ],
+        }
+    }
 }
 
 /// The entity that a target path led to (S2.225).
@@ -86,6 +217,9 @@ pub struct JoinView {
     pub from_state: Arc<str>,
     /// The state that it entered.
     pub target_state: Arc<str>,
+    /// The entity whose join it is, where the answer is about another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<String>,
 }
 
 /// One of a broadcast's transitions.
@@ -114,6 +248,9 @@ pub enum ActionView {
         /// The region of that state, on a parallel machine.
         #[serde(skip_serializing_if = "Option::is_none")]
         region: Option<Arc<str>>,
+        /// The entity that entered it, where the answer is about another.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entity_id: Option<String>,
     },
     /// An event to the operator's collector.
     Event {
@@ -124,6 +261,9 @@ pub enum ActionView {
         /// The region of that state, on a parallel machine.
         #[serde(skip_serializing_if = "Option::is_none")]
         region: Option<Arc<str>>,
+        /// The entity that entered it, where the answer is about another.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entity_id: Option<String>,
     },
 }
 
@@ -183,13 +323,23 @@ pub fn actions_of<'a>(machine: &'a Machine, row: &'a Row) -> impl Iterator<Item 
             url: url.clone(),
             state: Arc::clone(state),
             region: region.cloned(),
+            entity_id: None,
         },
         Action::Event { event_type, .. } => ActionView::Event {
             event_type: event_type.clone(),
             state: Arc::clone(state),
             region: region.cloned(),
+            entity_id: None,
         },
     })
+}
+
+impl ActionView {
+    fn at(mut self, entity: &Entity) -> Self {
+        let (Self::Webhook { entity_id, .. } | Self::Event { entity_id, .. }) = &mut self;
+        *entity_id = Some(entity.id().as_str().to_owned());
+        self
+    }
 }
 
 impl Answer {
@@ -203,11 +353,6 @@ impl Answer {
             .transitions
             .first()
             .map(|transition| machine.transition(*transition));
-        let joins_fired = firings(&commit.rows).map(|firing| JoinView {
-            target_region: region(firing.region),
-            from_state: name(firing.from),
-            target_state: name(firing.to),
-        });
         let taken = commit
             .transitions
             .iter()
@@ -229,15 +374,86 @@ impl Answer {
             region: first
                 .filter(|_| machine.is_parallel())
                 .map(|transition| region(transition.region)),
-            actions_dispatched: commit
-                .rows
-                .iter()
-                .flat_map(|row| actions_of(machine, row))
-                .collect(),
-            joins_fired: joins_fired.collect(),
             transitions,
             ..Self::unmoved(entity, event, timestamp)
         }
+        .with_effects(tree, commit, commit.target)
+    }
+
+    /// What a commit fired, calls for and does to children, told in an answer about one of its entities.
+    fn with_effects(mut self, tree: &Tree, commit: &Commit, about: EntityIx) -> Self {
+        for row in &commit.rows {
+            let entity = tree.entity(row.entity);
+            let machine = entity.machine();
+            let own = row.entity == about;
+            let actions = actions_of(machine, row);
+            self.actions_dispatched
+                .extend(actions.map(|action| if own { action } else { action.at(entity) }));
+            if row.is_join() {
+                let name = |state| Arc::clone(&machine.state(state).name);
+                self.joins_fired.push(JoinView {
+                    target_region: Arc::clone(&machine.region(row.region).id),
+                    from_state: name(row.from),
+                    target_state: name(row.to),
+                    entity_id: (!own).then(|| entity.id().as_str().to_owned()),
+                });
+            }
+        }
+        self.instances
+            .extend(commit.lives.iter().map(|life| LifeView::of(tree, life)));
+        self
+    }
+
+    /// The answer to an event that an entity took itself or handed on to a legacy child; none where it was refused.
+    pub fn delivered(
+        tree: &Tree,
+        entity: EntityIx,
+        delivered: &Delivered,
+        event: &Event,
+        timestamp: i64,
+    ) -> Option<Self> {
+        let addressed = tree.entity(entity);
+        let commit = match &delivered.outcome {
+            Outcome::Commit(commit) => commit,
+            Outcome::Duplicate => return Some(Self::duplicate(addressed, event, timestamp)),
+            Outcome::NoTransition => return Some(Self::no_transition(addressed, event, timestamp)),
+            Outcome::Refusal(_) => return None,
+        };
+        let Some(handled) = &delivered.child else {
+            return Some(Self::applied(tree, commit, event, timestamp));
+        };
+        let advance = |of: EntityIx| {
+            commit
+                .rows
+                .iter()
+                .find(|row| row.entity == of && matches!(row.cause, Cause::SubComplete { .. }))
+        };
+        let machine = addressed.machine();
+        let moved_on = advance(entity);
+        let child = tree.entity(handled.child);
+        let own = if commit.target == handled.child {
+            let first = commit.transitions.first();
+            first.map(|transition| Arc::clone(&child.machine().transition(*transition).label))
+        } else {
+            advance(handled.child).map(|row| row.label(child.machine()))
+        };
+        let answer = Self {
+            previous_state: StateView::of(machine, &delivered.previous),
+            transition: moved_on.map(|row| row.label(machine)),
+            region: moved_on
+                .filter(|_| machine.is_parallel())
+                .map(|row| Arc::clone(&machine.region(row.region).id)),
+            sub_machine: Some(SubMachineView {
+                machine_id: child.machine().id().as_str().to_owned(),
+                entity_id: child.id().as_str().to_owned(),
+                previous_state: StateView::of(child.machine(), &handled.previous),
+                current_state: StateView::of(child.machine(), &child.configuration()),
+                transition: own,
+                auto_completed: moved_on.is_some(),
+            }),
+            ..Self::unmoved(addressed, event, timestamp)
+        };
+        Some(answer.with_effects(tree, commit, entity))
     }
 
     /// The answer to a replay (S2.138).
@@ -276,7 +492,9 @@ impl Answer {
             joins_fired: Vec::new(),
             timestamp,
             reason: None,
+            sub_machine: None,
             target: None,
+            instances: Vec::new(),
             transitions: Vec::new(),
             state_version: entity.version(),
             timeouts_fired: 0,
@@ -292,24 +510,49 @@ impl Answer {
         self.target = Some(TargetView {
             machine_id: entity.machine().id().as_str().to_owned(),
             entity_id: entity.id().as_str().to_owned(),
-            depth: 0,
+            depth: tree.depth(target),
         });
         self
     }
 }
 
 impl Row {
-    /// What the row moved, as its history shows it: region, state left, state entered.
-    pub fn names<'a>(&self, machine: &'a Machine) -> (&'a str, &'a str, &'a str) {
+    /// What the row moved, as its history shows it: region, state left, state entered. A cancel moves nothing, and tells
+    /// the state as a whole.
+    pub fn names<'a>(&self, machine: &'a Machine) -> (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>) {
+        if let Cause::SubCancel { configuration, .. } = &self.cause
+            && machine.is_parallel()
+        {
+            let state = StateView::of(machine, configuration);
+            // Names and states always have a JSON form.
+            let state = serde_json::to_string(&state).unwrap_or_default();
+            return (FLAT_REGION.into(), state.clone().into(), state.into());
+        }
         (
-            &machine.region(self.region).id,
-            &machine.state(self.from).name,
-            &machine.state(self.to).name,
+            Cow::Borrowed(&machine.region(self.region).id),
+            Cow::Borrowed(&machine.state(self.from).name),
+            Cow::Borrowed(&machine.state(self.to).name),
         )
+    }
+
+    /// What it moved, as a transition's label (S2.33).
+    fn label(&self, machine: &Machine) -> Arc<str> {
+        let (region, from, to) = self.names(machine);
+        let label = if machine.is_parallel() {
+            format!("{region}: {from} → {to}")
+        } else {
+            format!("{from} → {to}")
+        };
+        label.into()
     }
 
     /// Whether a join made it.
     pub fn is_join(&self) -> bool {
         matches!(self.cause, Cause::Join { .. })
+    }
+
+    /// The region whose entry it started; none where it started none.
+    pub fn entered(&self) -> Option<RegionIx> {
+        (!matches!(self.cause, Cause::SubCancel { .. })).then_some(self.region)
     }
 }

@@ -53,6 +53,18 @@ codes! {
     EventIdentityConflict = "EVENT_IDENTITY_CONFLICT", 409, false;
     /// A target path is not the current active instance (S2.220).
     TargetNotActive = "TARGET_NOT_ACTIVE", 409, false;
+    /// The entity is an ended child: it takes no event (S2.201, S2.229).
+    InstanceNotActive = "INSTANCE_NOT_ACTIVE", 409, false;
+    /// A managed start would use the id of an entity that exists (S2.177).
+    InstanceConflict = "INSTANCE_CONFLICT", 409, false;
+    /// A live managed child is not deleted by itself: its parent would be stranded (R9a).
+    InstanceActive = "INSTANCE_ACTIVE", 409, false;
+    /// A legacy child is final, and nothing proves that it became so since its parent's entry (S2.166).
+    UncorrelatedChildFinal = "UNCORRELATED_CHILD_FINAL", 409, false;
+    /// A managed start beyond the deepest level (S2.181).
+    NestingDepthExceeded = "NESTING_DEPTH_EXCEEDED", 409, false;
+    /// A commit or a tree would have more entities than the bound (M7).
+    CascadeLimit = "CASCADE_LIMIT", 409, false;
     /// `expected_version` is not the entity's version.
     VersionConflict = "VERSION_CONFLICT", 409, false;
     /// A step's joins did not come to rest (M4).

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use smallvec::SmallVec;
 
 use crate::code::Code;
 use crate::definition::Action;
-use crate::entity::{Configuration, EntityIx, Params};
+use crate::entity::{Configuration, Params};
 use crate::identity::IdentityKey;
-use crate::ids::{Millis, Seq, Version};
+use crate::ids::{EntityId, MachineId, Millis, Seq, Version};
 use crate::machine::{RegionIx, StateIx, TransitionIx};
+use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, Tree};
 
 /// What came of an event.
 #[derive(Debug)]
@@ -26,20 +28,65 @@ pub enum Outcome {
 }
 
 /// One commit: all of it is stored, or nothing (I3).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Commit {
     /// The entity that the event or the timeout applied to.
     pub target: EntityIx,
     /// The target's configuration before.
     pub previous: Configuration,
-    /// Every entity it writes, each once, with the version that this makes (I2).
+    /// Every entity it writes, each once, with the version that this makes (I2). One that it makes is at version 1.
     pub writes: SmallVec<[(EntityIx, Version); 1]>,
+    /// The entities that it makes.
+    pub made: Vec<EntityIx>,
+    /// What becomes of managed children, in order (R2).
+    pub lives: Vec<Life>,
+    /// The children whose place it makes or changes; one may stand here twice.
+    pub placed: Vec<EntityIx>,
+    /// The entities that handed the event on to the target, and so remember it too (M11); the first is the one that it
+    /// was sent to.
+    pub forwarded_by: Vec<EntityIx>,
     /// The history rows, in order (R2).
     pub rows: Rows,
     /// The transitions that the event took: one, or one a region in a broadcast (M16).
     pub transitions: SmallVec<[TransitionIx; 1]>,
     /// Whether the target's context changed.
     pub context_changed: bool,
+}
+
+/// What became of a managed child (R11).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Life {
+    /// What.
+    pub kind: LifeKind,
+    /// The child.
+    pub child: EntityIx,
+    /// Its parent.
+    pub parent: EntityIx,
+    /// The parent's region with the compound state.
+    pub region: RegionIx,
+    /// The compound state.
+    pub state: StateIx,
+    /// The entry instance that the child belonged to.
+    pub seq: Seq,
+    /// The row that says so, and its entity. None where no row did: a start at its parent's creation, a completion at
+    /// the child's own start.
+    pub row: Option<(EntityIx, IdentityKey)>,
+    /// Where a completion led the parent, and by which row of it.
+    pub advance: Option<(StateIx, IdentityKey)>,
+}
+
+/// What can become of a managed child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LifeKind {
+    /// It was made.
+    Started,
+    /// It came to its end, and its parent went on.
+    Completed,
+    /// It was ended with its parent's state.
+    Cancelled,
+    /// It woke where it was cancelled (M9).
+    Resumed,
 }
 
 /// The rows of a commit.
@@ -90,6 +137,27 @@ pub enum Cause {
         /// The key of the step's first row.
         by: IdentityKey,
     },
+    /// The completion of a child (S2.153, S2.154).
+    SubComplete {
+        /// Whether the child was a managed one.
+        managed: bool,
+        /// The child.
+        child: EntityIx,
+        /// The child's row that made it so; none where it was final at its start.
+        key: Option<IdentityKey>,
+    },
+    /// The entity was ended with its parent's state (S2.200).
+    SubCancel {
+        /// The first row of the step that ended it.
+        by: Option<IdentityKey>,
+        /// The states in which it ended.
+        configuration: Configuration,
+    },
+    /// The entity woke (R9b).
+    SubResume {
+        /// The row that entered its parent's state.
+        by: Option<IdentityKey>,
+    },
 }
 
 impl Commit {
@@ -99,7 +167,9 @@ impl Commit {
         let rows = self.rows.iter().map(|row| {
             let params = match &row.cause {
                 Cause::Event { .. } => params_bytes,
-                Cause::Timeout { .. } | Cause::Join { .. } => 0,
+                // A name has at most 128 bytes, and a region and its state are told twice.
+                Cause::SubCancel { configuration, .. } => configuration.len().saturating_mul(600),
+                _ => 0,
             };
             let actions = row.actions.iter().map(|action| match &**action {
                 Action::Webhook { url: text, .. } | Action::Event { event_type: text, .. } => text.len(),
@@ -120,6 +190,9 @@ impl Row {
             Cause::Event { event_type, .. } => event_type,
             Cause::Timeout { .. } => "$timeout",
             Cause::Join { .. } => "$join",
+            Cause::SubComplete { .. } => "$sub_complete",
+            Cause::SubCancel { .. } => "$sub_cancel",
+            Cause::SubResume { .. } => "$sub_resume",
         }
     }
 
@@ -127,18 +200,26 @@ impl Row {
     pub fn event_params(&self) -> Option<&Params> {
         match &self.cause {
             Cause::Event { params, .. } => Some(params),
-            Cause::Timeout { .. } | Cause::Join { .. } => None,
+            _ => None,
         }
     }
 }
 
 impl Cause {
-    /// The `cause` of a history row as JSON.
-    pub fn to_json(&self) -> Value {
+    /// The `cause` of a history row of a tree as JSON.
+    pub fn to_json(&self, tree: &Tree) -> Value {
         match self {
             Self::Event { .. } => json!({"via": "event"}),
             Self::Timeout { due } => json!({"via": "timeout", "due_at": due}),
             Self::Join { index, by } => json!({"via": "join", "join": index, "by": by}),
+            Self::SubComplete { managed, child, key } => {
+                let via = if *managed { "managed" } else { "legacy" };
+                let child = tree.entity(*child);
+                let child = json!({"machine_id": child.machine().id(), "entity_id": child.id()});
+                json!({"via": via, "child": child, "key": key})
+            }
+            Self::SubCancel { by, .. } => json!({"via": "cancel", "by": by}),
+            Self::SubResume { by } => json!({"via": "resume", "by": by}),
         }
     }
 }
@@ -176,6 +257,97 @@ pub enum Refusal {
         /// The joins that took part, by their JSON paths.
         joins: String,
     },
+    /// S2.201, S2.229.
+    #[error("`{entity}` has ended ({status}): it takes no event")]
+    InstanceNotActive {
+        /// The entity.
+        entity: EntityId,
+        /// How it ended.
+        status: &'static str,
+    },
+    /// S2.220, R15.
+    #[error("{path}: {problem}; read the entity with ?tree=true for what is active")]
+    TargetNotActive {
+        /// The step of the path in the request.
+        path: String,
+        /// Why it leads nowhere now.
+        problem: String,
+    },
+    /// S2.217.
+    #[error(
+        "{path}: `{state}` of region `{region}` is no managed compound state of machine `{machine}`; expected {expected}"
+    )]
+    NoManagedState {
+        /// The step of the path in the request.
+        path: String,
+        /// The state that it names.
+        state: String,
+        /// The region that it names.
+        region: String,
+        /// The machine that it would be of.
+        machine: MachineId,
+        /// What would be right.
+        expected: String,
+    },
+    /// S2.171, S2.179.
+    #[error(
+        "there is no machine `{machine}`, of which state `{state}` of machine `{parent}` has its child; register it first"
+    )]
+    MissingMachine {
+        /// The child's machine.
+        machine: MachineId,
+        /// The compound state.
+        state: Arc<str>,
+        /// The parent's machine.
+        parent: MachineId,
+    },
+    /// S2.180, R8.
+    #[error(
+        "the child of state `{state}` of machine `{parent}` cannot be made: {problem}; expected {expected}"
+    )]
+    UnfitChild {
+        /// The compound state.
+        state: Arc<str>,
+        /// The parent's machine.
+        parent: MachineId,
+        /// What does not fit.
+        problem: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// S2.177.
+    #[error(
+        "state `{state}` would make `{entity}` of machine `{machine}`, which exists; where the state is entered again,          `reentry` says what becomes of the earlier child"
+    )]
+    InstanceConflict {
+        /// The compound state.
+        state: Arc<str>,
+        /// The child's machine.
+        machine: MachineId,
+        /// The child.
+        entity: EntityId,
+        /// Whether the child would be a managed one.
+        managed: bool,
+    },
+    /// S2.181.
+    #[error("state `{state}` would make a child below level {DEEPEST_LEVEL}, the deepest")]
+    NestingDepthExceeded {
+        /// The compound state.
+        state: Arc<str>,
+    },
+    /// M7.
+    #[error("a commit and a tree have at most {MOST_ENTITIES} entities, and this would have more")]
+    CascadeLimit,
+    /// S2.166.
+    #[error(
+        "the legacy child `{child}` of state `{state}` is final, and no history row of it made it so since `{state}` was          entered; move the parent by a transition of its own"
+    )]
+    UncorrelatedChildFinal {
+        /// The child.
+        child: EntityId,
+        /// The compound state.
+        state: Arc<str>,
+    },
     /// R6.
     #[error("the event type `{event_type}` is reserved: only the engine makes events that start with `$`")]
     ReservedEventType {
@@ -191,7 +363,16 @@ impl Refusal {
             Self::EventIdentityConflict { .. } => Code::EventIdentityConflict,
             Self::VersionConflict { .. } => Code::VersionConflict,
             Self::JoinCascadeLimit { .. } => Code::JoinCascadeLimit,
-            Self::ReservedEventType { .. } => Code::BadRequest,
+            Self::ReservedEventType { .. } | Self::NoManagedState { .. } | Self::UnfitChild { .. } => {
+                Code::BadRequest
+            }
+            Self::InstanceNotActive { .. } => Code::InstanceNotActive,
+            Self::TargetNotActive { .. } => Code::TargetNotActive,
+            Self::MissingMachine { .. } => Code::NotFound,
+            Self::InstanceConflict { .. } => Code::InstanceConflict,
+            Self::NestingDepthExceeded { .. } => Code::NestingDepthExceeded,
+            Self::CascadeLimit => Code::CascadeLimit,
+            Self::UncorrelatedChildFinal { .. } => Code::UncorrelatedChildFinal,
         }
     }
 }

@@ -46,6 +46,8 @@ impl Contract {
                 cascade_refuses: true,
                 exact_timers: true,
                 timeout_conditions: true,
+                completes_at_start: true,
+                mended_children: true,
             },
             Self::SeedV1 => Rules {
                 strict: false,
@@ -54,6 +56,8 @@ impl Contract {
                 cascade_refuses: false,
                 exact_timers: false,
                 timeout_conditions: false,
+                completes_at_start: false,
+                mended_children: false,
             },
         }
     }
@@ -78,4 +82,9 @@ pub struct Rules {
     pub exact_timers: bool,
     /// A `$timeout` may carry `after_ms` and conditions, and the shortest delay is tried first (M6).
     pub timeout_conditions: bool,
+    /// A managed child that is final at its start completes in the same commit (M7).
+    pub completes_at_start: bool,
+    /// A legacy child advances its parent on every path, starts its own managed children, and what it handled is
+    /// remembered where it was sent; recovery does not consume its event (R9, M11).
+    pub mended_children: bool,
 }

@@ -1,4 +1,4 @@
-//! A living instance of a machine, and the tree of instances that one commit may touch.
+//! A living instance of a machine.
 
 use std::sync::Arc;
 
@@ -40,6 +40,20 @@ pub struct Entry {
     pub timer: Timer,
     /// The identity key of the row that started it; none at creation.
     pub key: Option<IdentityKey>,
+    /// When it was made, in the order of commits.
+    pub made: Made,
+}
+
+/// When an entry was made, in the order of commits: what proves that a child became final since its parent's entry
+/// (S2.166).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Made {
+    /// At the creation of its entity: no row made it.
+    AtCreation,
+    /// By the stored row of that id; 0 where nobody asked for it.
+    Stored(u64),
+    /// By the commit of that number since the tree was read.
+    Since(u32),
 }
 
 /// The timer of an entry.
@@ -83,6 +97,8 @@ pub struct StoredEntry<'a> {
     pub timer: Option<Timer>,
     /// The identity key of the row that started it.
     pub key: Option<Arc<str>>,
+    /// The id of that row, where it was asked for.
+    pub row: Option<u64>,
 }
 
 /// Why stored rows are no entity of their machine (M8): they fail closed.
@@ -126,6 +142,7 @@ impl Entity {
                     entered_at: now,
                     timer: armed(machine.first_due(region.initial, now)),
                     key: None,
+                    made: Made::AtCreation,
                 }
             })
             .collect();
@@ -177,6 +194,10 @@ impl Entity {
                 seq: entry.seq,
                 entered_at: entry.entered_at,
                 timer,
+                made: match entry.key {
+                    Some(_) => Made::Stored(entry.row.unwrap_or_default()),
+                    None => Made::AtCreation,
+                },
                 key: entry.key.clone().map(IdentityKey::Stored),
             };
             if let Some(place) = places.get_mut(region.place())
@@ -265,6 +286,13 @@ impl Entity {
         self.entries.iter().map(|entry| entry.state).collect()
     }
 
+    /// Nothing times its entries out any more: it has ended (I6).
+    pub(crate) fn disarm(&mut self) {
+        for entry in &mut self.entries {
+            entry.timer = Timer::Off;
+        }
+    }
+
     /// Frees its parked timers: they are due as they were (M6). Says how many there were.
     pub fn release_timers(&mut self) -> usize {
         let mut released = 0_usize;
@@ -280,62 +308,4 @@ impl Entity {
 
 pub(crate) fn armed(due: Option<Millis>) -> Timer {
     due.map_or(Timer::Off, Timer::Armed)
-}
-
-/// The entities that one commit may read and write: a root and what lives below it.
-#[derive(Debug, Clone)]
-pub struct Tree {
-    /// INVARIANT: never empty; the root is first.
-    entities: SmallVec<[Entity; 1]>,
-}
-
-/// An entity of a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntityIx(u32);
-
-impl EntityIx {
-    /// The root of every tree.
-    pub const ROOT: Self = Self(0);
-
-    /// The place in the tree's list.
-    pub fn place(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl Tree {
-    /// The tree of a root.
-    pub fn new(root: Entity) -> Self {
-        Self {
-            entities: SmallVec::from_buf([root]),
-        }
-    }
-
-    /// The root.
-    pub fn root(&self) -> &Entity {
-        self.entity(EntityIx::ROOT)
-    }
-
-    /// Its entities, the root first.
-    pub fn entities(&self) -> impl Iterator<Item = (EntityIx, &Entity)> {
-        (0..).map(EntityIx).zip(&self.entities)
-    }
-
-    /// An entity of this tree.
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "INVARIANT: an index is only used with the tree that made it"
-    )]
-    pub fn entity(&self, entity: EntityIx) -> &Entity {
-        &self.entities[entity.place()]
-    }
-
-    /// An entity of this tree, to change.
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "INVARIANT: an index is only used with the tree that made it"
-    )]
-    pub fn entity_mut(&mut self, entity: EntityIx) -> &mut Entity {
-        &mut self.entities[entity.place()]
-    }
 }

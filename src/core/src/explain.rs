@@ -10,12 +10,13 @@ use crate::code::Code;
 use crate::commit::Outcome;
 use crate::definition::shape::shortened;
 use crate::definition::{GuardOp, TIMEOUT_EVENT};
-use crate::entity::{Entity, EntityIx, Tree};
+use crate::entity::Entity;
 use crate::guard::{Failing, Guard, Lookup, Source};
 use crate::ids::Millis;
 use crate::machine::{Machine, RegionIx, StateIx, Transition, TransitionIx};
 use crate::step::{self, Event};
 use crate::timeouts::{self, CATCH_UP_LIMIT, Fired};
+use crate::tree::{EntityIx, Tree};
 
 /// Most bytes, roughly, of a value that is shown in full. Many clauses can look at one value.
 const MOST_SHOWN: usize = 512;

@@ -37,6 +37,33 @@ pub enum IdentityKey {
         /// Which join of the cascade it is, from 0.
         index: u32,
     },
+    /// The completion of a child, at its parent (S2.148).
+    Sub {
+        /// The region of the compound state.
+        region: Arc<str>,
+        /// The compound state.
+        state: Arc<str>,
+        /// The entry instance that the child belonged to.
+        seq: Seq,
+    },
+    /// The cancel of a child (R11): what the child belonged to.
+    Cancel {
+        /// The region of the compound state.
+        region: Arc<str>,
+        /// The compound state.
+        state: Arc<str>,
+        /// The entry instance that the child belonged to.
+        seq: Seq,
+    },
+    /// A region of a child that woke (R9b).
+    Resume {
+        /// The child's region.
+        region: Arc<str>,
+        /// The state in which it woke.
+        state: Arc<str>,
+        /// The new entry instance.
+        seq: Seq,
+    },
     /// A key as it was stored.
     Stored(Arc<str>),
 }
@@ -61,9 +88,16 @@ impl fmt::Display for IdentityKey {
             }
             Self::Timeout { region, seq } => write!(f, "[\"timeout\",{},{seq}]", Quoted(region)),
             Self::Join { region, n, index } => write!(f, "[\"join\",{},{n},{index}]", Quoted(region)),
+            Self::Sub { region, state, seq } => of_entry(f, "sub", region, state, *seq),
+            Self::Cancel { region, state, seq } => of_entry(f, "cancel", region, state, *seq),
+            Self::Resume { region, state, seq } => of_entry(f, "resume", region, state, *seq),
             Self::Stored(text) => f.write_str(text),
         }
     }
+}
+
+fn of_entry(f: &mut fmt::Formatter<'_>, kind: &str, region: &str, state: &str, seq: Seq) -> fmt::Result {
+    write!(f, "[\"{kind}\",{},{},{seq}]", Quoted(region), Quoted(state))
 }
 
 impl Serialize for IdentityKey {
@@ -119,6 +153,15 @@ mod tests {
             }
             .to_string(),
             r#"["join","fulfillment",4,0]"#
+        );
+        assert_eq!(
+            IdentityKey::Sub {
+                region: "b1".into(),
+                state: "ret".into(),
+                seq: Seq(2)
+            }
+            .to_string(),
+            r#"["sub","b1","ret",2]"#
         );
     }
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub const MAX_NAME_BYTES: usize = 128;
 /// Most bytes of an entity id that a caller gives.
 pub const MAX_ENTITY_ID_BYTES: usize = 256;
+/// Most bytes of a child's id that a caller names: that of eight levels below the longest, each in the longest state.
+pub const MAX_CHILD_ID_BYTES: usize = 2048;
 /// Timestamps given by callers stay within ±2^53, so that every host can carry them as a number (R14).
 pub const MAX_TIMESTAMP: i64 = 1 << 53;
 
@@ -121,6 +123,37 @@ name!(
     MAX_ENTITY_ID_BYTES,
     check_id
 );
+
+impl EntityId {
+    /// The id of a compound state's child (S2.157, S2.207); of a later generation, where `seq` is given (M9). It may be
+    /// longer than an id that a caller gives.
+    #[must_use]
+    pub fn of_child(&self, state: &str, seq: Option<Seq>) -> Self {
+        let mut id = format!("{}::sub::{state}", self.0);
+        if let Some(seq) = seq {
+            id.push_str("::");
+            id.push_str(&seq.to_string());
+        }
+        Self(id.into())
+    }
+
+    /// An id that may be a child's.
+    ///
+    /// # Errors
+    /// The text is none, as [`NameError`] says.
+    pub fn named(text: &str) -> Result<Self, NameError> {
+        check_id(text, MAX_CHILD_ID_BYTES)?;
+        Ok(Self(text.into()))
+    }
+
+    /// Whether a caller may make an entity of this id.
+    ///
+    /// # Errors
+    /// It is longer than that.
+    pub fn check_given(&self) -> Result<(), NameError> {
+        check_id(&self.0, MAX_ENTITY_ID_BYTES)
+    }
+}
 
 /// A point in time: milliseconds since the epoch, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

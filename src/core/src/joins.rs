@@ -10,17 +10,6 @@ use crate::step::{Move, Moves};
 /// How many joins one step may fire (S2.80, M4).
 pub const CASCADE_LIMIT: usize = 10;
 
-/// A join that fired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Firing {
-    /// Its target region.
-    pub region: RegionIx,
-    /// The state that the region left.
-    pub from: StateIx,
-    /// The state that it entered.
-    pub to: StateIx,
-}
-
 impl Join {
     /// Whether every region of `when` is in its state.
     pub(crate) fn holds(&self, configuration: &Configuration) -> bool {

@@ -7,10 +7,12 @@
 //!
 //! 1. [`definition::Definition::read`] a JSON document, [`machine::Machine::compile`] what is valid.
 //! 2. [`entity::Entity::create`] an entity, or [`entity::Entity::restore`] it from its rows, and make a
-//!    [`entity::Tree`] of it.
+//!    [`tree::Tree`] of it, with the [`tree::Library`] that its children are made of. [`cascade::create`] starts the
+//!    children of a new one; [`tree::Tree::add`] hangs stored ones in.
 //! 3. Where [`contract::Rules::exact_timers`] holds, [`timeouts::catch_up`] first: each commit it returns stands,
 //!    whatever comes of the event.
-//! 4. [`step::apply`] the event. Only an [`commit::Outcome::Commit`] changed the tree, and it is to be stored as a
+//! 4. [`forward::deliver`] the event, or [`step::apply`] it to the instance that a target path leads to
+//!    ([`target::resolve`]). Only an [`commit::Outcome::Commit`] changed the tree, and it is to be stored as a
 //!    whole or not at all.
 //! 5. A scanner calls [`timeouts::catch_up`] alone.
 //!
@@ -23,11 +25,12 @@
 //! use statewright_core::answer::Answer;
 //! use statewright_core::commit::Outcome;
 //! use statewright_core::definition::Definition;
-//! use statewright_core::entity::{Entity, EntityIx, Params, Tree};
+//! use statewright_core::entity::{Entity, Params};
 //! use statewright_core::ids::{EntityId, Millis};
 //! use statewright_core::machine::Machine;
 //! use statewright_core::step::{Event, apply};
 //! use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
+//! use statewright_core::tree::{EntityIx, Tree};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let valid = Definition::read(&json!({
@@ -41,7 +44,8 @@
 //! let machine = Arc::new(Machine::compile(&valid)?);
 //!
 //! let (start, later) = (Millis(0), Millis(60_000));
-//! let mut tree = Tree::new(Entity::create(machine, EntityId::new("o-1")?, Params::new(), start));
+//! let order = Entity::create(machine, EntityId::new("o-1")?, Params::new(), start);
+//! let mut tree = Tree::new(order, None);
 //! assert!(catch_up(&mut tree, later, CATCH_UP_LIMIT).commits.is_empty(), "nothing was due by then");
 //!
 //! let event = Event {
@@ -64,6 +68,7 @@
 //! now, [`diagram`] draws a machine, and reading a definition warns of what it hardly means ([`fault::WarningKind`]).
 
 pub mod answer;
+pub mod cascade;
 pub mod code;
 pub mod commit;
 pub mod contract;
@@ -72,6 +77,7 @@ pub mod diagram;
 pub mod entity;
 pub mod explain;
 pub mod fault;
+pub mod forward;
 mod guard;
 pub mod identity;
 pub mod ids;
@@ -82,7 +88,9 @@ mod number;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod step;
+pub mod target;
 pub mod timeouts;
+pub mod tree;
 
 pub use definition::shape::kind_of;
 pub use guard::{Lookup, Source};

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::contract::{Contract, Rules};
 use crate::definition::{
-    Action, ActionDef, Definition, FLAT_REGION, JoinDef, JoinTrigger, TIMEOUT_EVENT, TransitionDef, Valid,
+    Action, ActionDef, Definition, FLAT_REGION, JoinDef, JoinTrigger, Lifecycle, Reentry, SubMachineDef,
+    TIMEOUT_EVENT, TransitionDef, Valid,
 };
 use crate::guard::{Guard, shape};
 use crate::ids::{MachineId, Millis};
@@ -52,6 +53,8 @@ pub struct Machine {
     contract: Contract,
     rules: Rules,
     parallel: bool,
+    /// Whether a state of it has a child machine.
+    has_children: bool,
     regions: Box<[Region]>,
     region_by_name: FxHashMap<Arc<str>, RegionIx>,
     states: Box<[State]>,
@@ -80,6 +83,51 @@ pub struct State {
     pub(crate) on_enter: Box<[Arc<Action>]>,
     /// In the order in which they are tried.
     pub(crate) timeouts: Box<[Timeout]>,
+    /// Its child machine, if it is a compound state (S2.156).
+    pub(crate) child: Option<Box<SubMachine>>,
+}
+
+impl State {
+    /// Its child machine, if it is a compound state (S2.156).
+    pub fn child(&self) -> Option<&SubMachine> {
+        self.child.as_deref()
+    }
+}
+
+/// The child machine of a compound state (S2.156, S2.173). The child's own names stay texts: which definition they
+/// belong to is known when it is there.
+#[derive(Debug)]
+pub struct SubMachine {
+    /// The child's machine.
+    pub machine_id: MachineId,
+    /// Whether the child lives with its parent's state; a legacy child does not.
+    pub managed: bool,
+    /// What entering the state again does (M9).
+    pub reentry: Reentry,
+    /// A flat child's final states and where each leads the parent, sorted by name.
+    pub(crate) on_final: Box<[(Arc<str>, StateIx)]>,
+    /// When a managed child is complete, and where that leads the parent; in definition order (S2.186).
+    pub(crate) rules: Box<[Rule]>,
+}
+
+/// A rule that says when a managed child is complete.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// The state each of the child's regions must be in.
+    pub(crate) when: Box<[(Arc<str>, Arc<str>)]>,
+    /// The state that the parent's region moves to.
+    pub(crate) target: StateIx,
+}
+
+impl SubMachine {
+    /// Where a state of a flat child leads the parent, if it is final.
+    pub(crate) fn after_final(&self, state: &str) -> Option<StateIx> {
+        let place = self
+            .on_final
+            .binary_search_by(|(name, _)| (**name).cmp(state))
+            .ok()?;
+        self.on_final.get(place).map(|(_, target)| *target)
+    }
 }
 
 /// A `$timeout` transition of a state.
@@ -174,6 +222,18 @@ impl Machine {
     /// Whether it has regions of its own; a flat machine has the region `_`.
     pub fn is_parallel(&self) -> bool {
         self.parallel
+    }
+
+    /// Whether a state of it has a child machine.
+    pub fn has_children(&self) -> bool {
+        self.has_children
+    }
+
+    /// The machines of its states' children, each as often as it is named.
+    pub fn child_machines(&self) -> impl Iterator<Item = &MachineId> {
+        self.states
+            .iter()
+            .filter_map(|state| Some(&state.child.as_deref()?.machine_id))
     }
 
     /// Its regions in definition order.
@@ -316,6 +376,7 @@ impl<'a> Compiler<'a> {
                 .collect::<Result<Vec<_>, _>>()?,
             _ => Vec::new(),
         };
+        self.add_children()?;
         let timeouts = self.timeouts(&transitions);
         for (state, mut timeouts) in timeouts {
             if self.contract.rules().timeout_conditions {
@@ -332,6 +393,7 @@ impl<'a> Compiler<'a> {
             contract: self.contract,
             rules: self.contract.rules(),
             parallel: definition.is_parallel(),
+            has_children: self.states.iter().any(|state| state.child.is_some()),
             region_by_name: (0..)
                 .zip(&self.regions)
                 .map(|(place, region)| (Arc::clone(&region.id), RegionIx(place)))
@@ -363,6 +425,7 @@ impl<'a> Compiler<'a> {
                 region,
                 on_enter,
                 timeouts: Box::new([]),
+                child: None,
             });
         }
         let initial = *by_name.get(initial).ok_or_else(|| missing(initial))?;
@@ -440,6 +503,54 @@ impl<'a> Compiler<'a> {
             level,
             actions,
         })
+    }
+
+    fn add_children(&mut self) -> Result<(), CompileError> {
+        let definition = self.definition;
+        if let Some(regions) = definition.regions.as_ref().filter(|_| definition.is_parallel()) {
+            for region in regions {
+                for (state, def) in region.sub_machines.iter().flatten() {
+                    self.add_child(&region.id, state, def)?;
+                }
+            }
+            return Ok(());
+        }
+        for (state, def) in definition.sub_machines.iter().flatten() {
+            self.add_child(FLAT_REGION, state, def)?;
+        }
+        Ok(())
+    }
+
+    fn add_child(&mut self, region: &str, state: &str, def: &SubMachineDef) -> Result<(), CompileError> {
+        let (_, compound) = self.place(region, state)?;
+        let machine_id = MachineId::new(&def.machine_id).map_err(|_| missing(&def.machine_id))?;
+        // A map of names is sorted.
+        let on_final = def.on_final.iter().flatten().map(|(name, target)| {
+            let (_, target) = self.place(region, target)?;
+            Ok((name.as_str().into(), target))
+        });
+        let on_final = on_final.collect::<Result<_, _>>()?;
+        let rules = def.complete_when.iter().flatten().map(|rule| {
+            let (_, target) = self.place(region, &rule.target)?;
+            let when = rule.when.iter();
+            let when = when.map(|(region, state)| (region.as_str().into(), state.as_str().into()));
+            Ok(Rule {
+                when: when.collect(),
+                target,
+            })
+        });
+        let rules = rules.collect::<Result<_, _>>()?;
+        let child = SubMachine {
+            machine_id,
+            managed: def.lifecycle == Some(Lifecycle::Managed),
+            reentry: def.reentry.unwrap_or(Reentry::Refuse),
+            on_final,
+            rules,
+        };
+        if let Some(state) = self.states.get_mut(compound.place()) {
+            state.child = Some(Box::new(child));
+        }
+        Ok(())
     }
 
     fn timeouts(&self, transitions: &[Transition]) -> FxHashMap<StateIx, Vec<Timeout>> {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::cascade::{Advance, At, Cascade};
 use crate::commit::{Cause, Commit, Outcome, Refusal, Row, Rows};
-use crate::entity::{Configuration, Entity, EntityIx, Entry, Params, Tree, armed};
+use crate::entity::{Configuration, Entity, Entry, Made, Params, armed};
 use crate::guard::Lookup;
 use crate::identity::IdentityKey;
 use crate::ids::{Millis, Version};
-use crate::joins::{self, Firing};
+use crate::joins;
 use crate::machine::{EventRow, Machine, RegionIx, TransitionIx};
 use crate::number::maps_equal;
+use crate::tree::{EntityIx, Tree};
 
 /// An event from outside.
 #[derive(Debug, Clone)]
@@ -48,6 +50,14 @@ impl Event {
         })
     }
 
+    /// The cause of the rows that it makes.
+    fn cause(&self) -> Cause {
+        Cause::Event {
+            event_type: Arc::clone(&self.event_type),
+            params: Arc::clone(&self.params),
+        }
+    }
+
     /// The key of the row that it makes when its target reaches that version.
     pub fn key(&self, now: Millis, made: Version) -> IdentityKey {
         IdentityKey::Event {
@@ -71,13 +81,14 @@ pub(crate) struct Move {
 /// The moves of one step, in order.
 pub(crate) type Moves = SmallVec<[Move; 4]>;
 
-/// Applies an event to an entity of a tree.
+/// Applies an event to an entity of a tree: by its own transitions, never by those of its parent or its children
+/// (S2.221). What it completes moves its parents on (S2.223).
 ///
 /// `seen` is the params of the row that the target remembers under [`Event::identity`], if there is one. Due
 /// timeouts of a machine with exact timers have been applied before ([`crate::timeouts::catch_up`]).
 ///
-/// The checks come in the order of R12: the event type, duplicate or identity conflict, the expected version, then
-/// the transitions. The tree changes only where the outcome is a commit.
+/// The checks come in the order of R12: the event type, duplicate or identity conflict, whether the entity is live, the
+/// expected version, then the transitions. The tree changes only where the outcome is a commit.
 pub fn apply(
     tree: &mut Tree,
     target: EntityIx,
@@ -85,23 +96,67 @@ pub fn apply(
     seen: Option<&Params>,
     now: Millis,
 ) -> Outcome {
+    if let Some(outcome) = before_transitions(tree, target, event, seen, now) {
+        return outcome;
+    }
+    if !tree.is_family() {
+        return alone(tree, target, event, now);
+    }
+    let advance = if tree.entity(target).machine.rules().mended_children {
+        Advance::All
+    } else {
+        Advance::None
+    };
+    tree.keep();
+    match take(tree, target, event, advance, now) {
+        Ok(Some(commit)) => {
+            tree.release();
+            Outcome::Commit(commit)
+        }
+        Ok(None) => {
+            tree.release();
+            Outcome::NoTransition
+        }
+        Err(refusal) => {
+            tree.undo();
+            Outcome::Refusal(refusal)
+        }
+    }
+}
+
+/// What comes of an event before any transition is looked at.
+pub(crate) fn before_transitions(
+    tree: &Tree,
+    target: EntityIx,
+    event: &Event,
+    seen: Option<&Params>,
+    now: Millis,
+) -> Option<Outcome> {
     let entity = tree.entity(target);
-    let machine = &*entity.machine;
-    if event.is_reserved(machine) {
+    if event.is_reserved(&entity.machine) {
         let event_type = Arc::clone(&event.event_type);
-        return Outcome::Refusal(Refusal::ReservedEventType { event_type });
+        return Some(Outcome::Refusal(Refusal::ReservedEventType { event_type }));
     }
     if let Some(seen) = seen {
-        return replay(event, seen, now);
+        return Some(replay(event, seen, now));
     }
-    if let Some(expected) = event.expected_version
-        && expected != entity.version.0
-    {
-        return Outcome::Refusal(Refusal::VersionConflict {
-            expected,
-            actual: Some(entity.version),
-        });
+    if let Some(place) = tree.place(target).filter(|_| !tree.is_live(target)) {
+        return Some(Outcome::Refusal(Refusal::InstanceNotActive {
+            entity: entity.id.clone(),
+            status: place.status.name(),
+        }));
     }
+    let expected = event.expected_version?;
+    (expected != entity.version.0).then_some(Outcome::Refusal(Refusal::VersionConflict {
+        expected,
+        actual: Some(entity.version),
+    }))
+}
+
+/// The step of an entity that has no children and is none: nothing of it can be refused once it was decided.
+fn alone(tree: &mut Tree, target: EntityIx, event: &Event, now: Millis) -> Outcome {
+    let entity = tree.entity(target);
+    let machine = &*entity.machine;
     let Some(row) = machine.event(&event.event_type) else {
         return Outcome::NoTransition;
     };
@@ -110,22 +165,22 @@ pub fn apply(
         return Outcome::NoTransition;
     }
     let previous = entity.configuration();
-    let moves = match decide(machine, &previous, &chosen) {
+    let moves = match decide(machine, &previous, moves_by(machine, &chosen)) {
         Ok(moves) => moves,
         Err(refusal) => return Outcome::Refusal(refusal),
     };
+    let made = Made::Since(tree.begin());
     let entity = tree.entity_mut(target);
-    let version = entity.version.next();
+    entity.version = entity.version.next();
+    entity.updated_at = now;
+    let version = entity.version;
     let step = Step {
         target,
         key: event.key(now, version),
-        cause: Cause::Event {
-            event_type: Arc::clone(&event.event_type),
-            params: Arc::clone(&event.params),
-        },
+        cause: event.cause(),
         timestamp: event.timestamp_at(now),
         entered_at: now,
-        now,
+        made,
     };
     let rows = step.apply(entity, &moves);
     let context_changed = merge(&mut entity.context, &event.params);
@@ -136,11 +191,46 @@ pub fn apply(
         rows,
         transitions: chosen,
         context_changed,
+        ..Commit::default()
     }))
 }
 
+/// The step of an entity of a family, with all that follows from it, where a transition of its own takes the event. A
+/// refusal leaves changes behind, to be undone.
+pub(crate) fn take(
+    tree: &mut Tree,
+    target: EntityIx,
+    event: &Event,
+    advance: Advance,
+    now: Millis,
+) -> Result<Option<Box<Commit>>, Refusal> {
+    let entity = tree.entity(target);
+    let machine = Arc::clone(&entity.machine);
+    let Some(row) = machine.event(&event.event_type) else {
+        return Ok(None);
+    };
+    let chosen = choose(&machine, entity, row, &event.params);
+    if chosen.is_empty() {
+        return Ok(None);
+    }
+    let moves = decide(&machine, &entity.configuration(), moves_by(&machine, &chosen))?;
+    let key = event.key(now, entity.version.next());
+    let at = At {
+        timestamp: event.timestamp_at(now),
+        entered_at: now,
+        now,
+    };
+    let mut cascade = Cascade::begin(tree, target, at);
+    cascade.commit_mut().transitions = chosen;
+    cascade.step(target, &moves, key, event.cause())?;
+    let changed = merge(&mut cascade.tree.entity_mut(target).context, &event.params);
+    cascade.commit_mut().context_changed = changed;
+    cascade.finish(target, advance)?;
+    Ok(Some(cascade.done()))
+}
+
 /// S2.138, S2.139.
-fn replay(event: &Event, seen: &Params, now: Millis) -> Outcome {
+pub(crate) fn replay(event: &Event, seen: &Params, now: Millis) -> Outcome {
     if maps_equal(seen, &event.params) {
         return Outcome::Duplicate;
     }
@@ -209,23 +299,24 @@ fn choose(
     }
 }
 
-/// The moves of a step: its transitions, then joins to rest.
-pub(crate) fn decide(
-    machine: &Machine,
-    previous: &Configuration,
-    chosen: &[TransitionIx],
-) -> Result<Moves, Refusal> {
-    let mut moves = Moves::new();
-    let transitions = chosen.iter().map(|transition| machine.transition(*transition));
-    moves.extend(transitions.map(|transition| Move {
-        region: transition.region,
-        to: transition.to,
-        join: None,
-    }));
+/// The moves of a step: its own, then joins to rest.
+pub(crate) fn decide(machine: &Machine, previous: &Configuration, own: Moves) -> Result<Moves, Refusal> {
+    let mut moves = own;
     if !machine.joins().is_empty() {
         joins::settle(machine, previous, &mut moves)?;
     }
     Ok(moves)
+}
+
+/// The moves of transitions.
+pub(crate) fn moves_by(machine: &Machine, chosen: &[TransitionIx]) -> Moves {
+    let transitions = chosen.iter().map(|transition| machine.transition(*transition));
+    let moves = transitions.map(|transition| Move {
+        region: transition.region,
+        to: transition.to,
+        join: None,
+    });
+    moves.collect()
 }
 
 /// A decided step, about to be applied to its entity.
@@ -237,7 +328,7 @@ pub(crate) struct Step {
     pub(crate) timestamp: i64,
     /// What the entries it makes begin with (R5, R16).
     pub(crate) entered_at: Millis,
-    pub(crate) now: Millis,
+    pub(crate) made: Made,
 }
 
 impl Step {
@@ -285,6 +376,7 @@ impl Step {
                 entered_at: self.entered_at,
                 timer: armed(machine.first_due(change.to, self.entered_at)),
                 key: Some(key.clone()),
+                made: self.made,
             };
             #[expect(
                 clippy::indexing_slicing,
@@ -303,8 +395,6 @@ impl Step {
                 actions,
             });
         }
-        entity.version = entity.version.next();
-        entity.updated_at = self.now;
         rows
     }
 }
@@ -344,15 +434,4 @@ fn merge(context: &mut Arc<Params>, params: &Params) -> bool {
         }
     }
     changed
-}
-
-/// The joins that a commit's rows fired, in order (S2.79).
-pub(crate) fn firings(rows: &[Row]) -> impl Iterator<Item = Firing> {
-    rows.iter()
-        .filter(|row| matches!(row.cause, Cause::Join { .. }))
-        .map(|row| Firing {
-            region: row.region,
-            from: row.from,
-            to: row.to,
-        })
 }

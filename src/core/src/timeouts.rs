@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::cascade::{Advance, At, Cascade};
 use crate::commit::{Cause, Commit, Refusal};
-use crate::entity::{EntityIx, Timer, Tree, armed};
+use crate::entity::{Timer, armed};
 use crate::guard::Lookup;
 use crate::identity::IdentityKey;
 use crate::ids::Millis;
 use crate::machine::{RegionIx, TransitionIx};
-use crate::step::{Step, decide};
+use crate::step::{decide, moves_by};
+use crate::tree::{EntityIx, Tree};
 
 /// How many timeouts one request applies before its event (M5).
 pub const CATCH_UP_LIMIT: usize = 64;
@@ -50,14 +52,28 @@ pub struct CaughtUp {
     pub more: bool,
 }
 
-/// The earliest armed timer of a tree: by due time, ties outermost first, then by region (R5).
+/// The earliest armed timer of a tree's live entities: by due time, ties outermost first, then by region (R5).
 pub fn earliest(tree: &Tree) -> Option<DueTimer> {
-    let timers = tree.entities().flat_map(|(entity, node)| {
-        node.entries().filter_map(move |(region, entry)| {
-            entry.timer.armed().map(|due| DueTimer { entity, region, due })
-        })
-    });
-    timers.min_by_key(|timer| (timer.due, timer.entity, timer.region))
+    let mut first: Option<DueTimer> = None;
+    for (entity, node) in tree.entities() {
+        if !tree.is_live(entity) {
+            continue;
+        }
+        for (region, entry) in node.entries() {
+            let Some(due) = entry.timer.armed() else { continue };
+            let earlier = first.is_none_or(|first| {
+                let order = due.cmp(&first.due);
+                // Of one entity the regions come in order.
+                order
+                    .then_with(|| tree.outermost_first(entity, first.entity))
+                    .is_lt()
+            });
+            if earlier {
+                first = Some(DueTimer { entity, region, due });
+            }
+        }
+    }
+    first
 }
 
 /// Applies every timer that is due by now, oldest first, at most `most` of them.
@@ -132,35 +148,59 @@ pub fn fire(tree: &mut Tree, timer: DueTimer, now: Millis) -> Fired {
         entered_at.after(chosen.delay)
     };
     let transitions: SmallVec<[TransitionIx; 1]> = SmallVec::from_buf([chosen.transition]);
-    let previous = entity.configuration();
-    let moves = match decide(machine, &previous, &transitions) {
-        Ok(moves) => moves,
+    match time_out(tree, timer, &transitions, fired_due, now) {
+        Ok(commit) => Fired::Commit(commit),
         Err(refusal) => {
             let error = format!("{}: {refusal}", refusal.code().name()).into();
             tree.entity_mut(target).entry_mut(region).timer = Timer::Parked { due, error };
-            return Fired::Parked(refusal);
+            Fired::Parked(refusal)
         }
+    }
+}
+
+/// The commit of a timeout. Where it is refused, nothing has changed.
+fn time_out(
+    tree: &mut Tree,
+    timer: DueTimer,
+    transitions: &[TransitionIx],
+    due: Millis,
+    now: Millis,
+) -> Result<Box<Commit>, Refusal> {
+    let DueTimer {
+        entity: target,
+        region,
+        ..
+    } = timer;
+    let entity = tree.entity(target);
+    let machine = Arc::clone(&entity.machine);
+    let advance = if machine.rules().mended_children {
+        Advance::All
+    } else {
+        Advance::None
     };
     let key = IdentityKey::Timeout {
         region: Arc::clone(&machine.region(region).id),
-        seq: entry.seq,
+        seq: entity.entry(region).seq,
     };
-    let entity = tree.entity_mut(target);
-    let step = Step {
-        target,
-        key,
-        cause: Cause::Timeout { due: fired_due },
-        timestamp: fired_due.0,
-        entered_at: fired_due,
+    let moves = decide(&machine, &entity.configuration(), moves_by(&machine, transitions))?;
+    let at = At {
+        timestamp: due.0,
+        entered_at: due,
         now,
     };
-    let rows = step.apply(entity, &moves);
-    Fired::Commit(Box::new(Commit {
-        target,
-        previous,
-        writes: SmallVec::from_buf([(target, entity.version)]),
-        rows,
-        transitions,
-        context_changed: false,
-    }))
+    tree.keep();
+    let mut cascade = Cascade::begin(tree, target, at);
+    cascade.commit_mut().transitions = transitions.into();
+    let stepped = cascade.step(target, &moves, key, Cause::Timeout { due });
+    match stepped.and_then(|()| cascade.finish(target, advance)) {
+        Ok(()) => {
+            let commit = cascade.done();
+            tree.release();
+            Ok(commit)
+        }
+        Err(refusal) => {
+            tree.undo();
+            Err(refusal)
+        }
+    }
 }

@@ -6,7 +6,10 @@ use crate::error::Error;
 use crate::load::{decode, rows_of};
 
 /// The migrations in order; each is a numbered file, and its number is the schema version that it makes.
-pub const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_initial.sql")];
+pub const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_initial.sql"),
+    include_str!("../migrations/0002_children.sql"),
+];
 
 /// The schema version of this program.
 #[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]

@@ -1,0 +1,745 @@
+//! One commit over a tree: a step, the children that it ends and starts, and the completions that follow (R2).
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::commit::{Cause, Commit, Life, LifeKind, Refusal, Row};
+use crate::definition::{FLAT_REGION, Reentry};
+use crate::entity::{Configuration, Entity, Entry, Made, Params, armed};
+use crate::identity::IdentityKey;
+use crate::ids::{MAX_CHILD_ID_BYTES, Millis, Seq, Version};
+use crate::machine::{Machine, RegionIx, StateIx, SubMachine};
+use crate::step::{Move, Moves, Step, decide};
+use crate::tree::{DEEPEST_LEVEL, EntityIx, Library, MOST_ENTITIES, Place, Status, Tree};
+
+/// When a commit happens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    /// An event's timestamp, or a timeout's due time: that of every row.
+    pub(crate) timestamp: i64,
+    /// What the entries it makes begin with (R5, R16).
+    pub(crate) entered_at: Millis,
+    /// The clock.
+    pub(crate) now: Millis,
+}
+
+/// How far up a legacy child that became final moves its parents on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// As far as it goes (R9).
+    All,
+    /// Up to the entity that the event was sent to, which forwarded it (S2.163).
+    UpTo(EntityIx),
+    /// Not at all: in the seed's contract the parent learns of it by recovery.
+    None,
+}
+
+/// A commit under way. Where a step of it is refused, the tree is to be undone.
+pub(crate) struct Cascade<'a> {
+    pub(crate) tree: &'a mut Tree,
+    commit: Box<Commit>,
+    at: At,
+}
+
+type Children = SmallVec<[EntityIx; 4]>;
+/// The state and the entry instance of each region.
+type Instances = SmallVec<[(StateIx, Seq); 4]>;
+
+impl<'a> Cascade<'a> {
+    pub(crate) fn begin(tree: &'a mut Tree, target: EntityIx, at: At) -> Self {
+        tree.begin();
+        let commit = Commit {
+            target,
+            previous: tree.entity(target).configuration(),
+            ..Commit::default()
+        };
+        Self {
+            tree,
+            commit: Box::new(commit),
+            at,
+        }
+    }
+
+    pub(crate) fn done(self) -> Box<Commit> {
+        self.commit
+    }
+
+    pub(crate) fn commit_mut(&mut self) -> &mut Commit {
+        &mut self.commit
+    }
+
+    /// Moves an entity; ends the children of the entries it left, starts those of the entries it made, and lets those
+    /// that are final at their start complete.
+    pub(crate) fn step(
+        &mut self,
+        entity: EntityIx,
+        moves: &Moves,
+        key: IdentityKey,
+        cause: Cause,
+    ) -> Result<(), Refusal> {
+        self.write(entity)?;
+        let before = self.instances(entity);
+        let At {
+            timestamp,
+            entered_at,
+            ..
+        } = self.at;
+        let step = Step {
+            target: entity,
+            key: key.clone(),
+            cause,
+            timestamp,
+            entered_at,
+            made: Made::Since(self.tree.commits()),
+        };
+        let rows = step.apply(self.tree.entity_mut(entity), moves);
+        self.commit.rows.extend(rows);
+        if before.is_empty() {
+            return Ok(());
+        }
+        let changed: SmallVec<[(RegionIx, StateIx, Seq); 4]> = before
+            .iter()
+            .enumerate()
+            .map(|(place, (state, seq))| (RegionIx::of(place), *state, *seq))
+            .filter(|(region, _, seq)| self.tree.entity(entity).entry(*region).seq != *seq)
+            .collect();
+        let left: Children = changed
+            .iter()
+            .filter_map(|(region, _, seq)| self.tree.managed_child(entity, *region, *seq))
+            .collect();
+        if !left.is_empty() {
+            self.cancel(&left, Some(&key))?;
+        }
+        let started = self.start_all(entity, changed.iter().map(|(region, ..)| *region))?;
+        self.complete_started(&started)
+    }
+
+    /// What is there before a step, where that can concern children.
+    fn instances(&self, entity: EntityIx) -> Instances {
+        let entity = self.tree.entity(entity);
+        if !entity.machine().has_children() {
+            return Instances::new();
+        }
+        entity
+            .entries()
+            .map(|(_, entry)| (entry.state, entry.seq))
+            .collect()
+    }
+
+    /// Completes what is complete, from an entity upward (S2.192).
+    pub(crate) fn finish(&mut self, entity: EntityIx, advance: Advance) -> Result<(), Refusal> {
+        let mut next = Some(entity);
+        while let Some(entity) = next {
+            next = match self.complete(entity)? {
+                Some(parent) => Some(parent),
+                None => self.advance_legacy(entity, advance)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Counts an entity in: its version goes up by one, however often the commit changes it (R3).
+    fn write(&mut self, entity: EntityIx) -> Result<(), Refusal> {
+        self.tree.save(entity);
+        if !self.tree.mark_written(entity) {
+            return Ok(());
+        }
+        let now = self.at.now;
+        let written = self.tree.entity_mut(entity);
+        written.version = written.version.next();
+        written.updated_at = now;
+        let version = written.version;
+        self.count(entity, version)
+    }
+
+    fn count(&mut self, entity: EntityIx, version: Version) -> Result<(), Refusal> {
+        self.commit.writes.push((entity, version));
+        if self.commit.writes.len() > MOST_ENTITIES {
+            return Err(Refusal::CascadeLimit);
+        }
+        Ok(())
+    }
+
+    /// Counts in what was just made, at version 1.
+    pub(crate) fn made(&mut self, entity: EntityIx) -> Result<(), Refusal> {
+        self.tree.mark_written(entity);
+        let made = self.tree.entity_mut(entity);
+        made.updated_at = self.at.now;
+        let version = made.version;
+        self.commit.made.push(entity);
+        self.count(entity, version)
+    }
+
+    /// Starts the managed children of all initial states of an entity that was just made (S2.175, S2.176).
+    pub(crate) fn start_initial(&mut self, entity: EntityIx) -> Result<(), Refusal> {
+        let regions = self.tree.entity(entity).machine().regions().len();
+        let started = self.start_all(entity, (0..regions).map(RegionIx::of))?;
+        self.complete_started(&started)
+    }
+
+    fn start_all(
+        &mut self,
+        parent: EntityIx,
+        regions: impl Iterator<Item = RegionIx>,
+    ) -> Result<Children, Refusal> {
+        let mut started = Children::new();
+        for region in regions {
+            let entity = self.tree.entity(parent);
+            let machine = Arc::clone(entity.machine());
+            let entry = entity.entry(region);
+            if let Some(sub) = machine.state(entry.state).child().filter(|sub| sub.managed) {
+                let entry = entry.clone();
+                started.push(self.start(parent, &machine, region, &entry, sub)?);
+            }
+        }
+        Ok(started)
+    }
+
+    /// M7: what is final at its start completes at once, after its siblings were started.
+    fn complete_started(&mut self, started: &[EntityIx]) -> Result<(), Refusal> {
+        for child in started {
+            if self.tree.entity(*child).machine().rules().completes_at_start {
+                self.complete(*child)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the managed child of an entry, or wakes it (S2.174, S2.177, M9).
+    fn start(
+        &mut self,
+        parent: EntityIx,
+        machine: &Machine,
+        region: RegionIx,
+        entry: &Entry,
+        sub: &SubMachine,
+    ) -> Result<EntityIx, Refusal> {
+        let state = &machine.state(entry.state).name;
+        let depth = self.tree.depth(parent).saturating_add(1);
+        if depth > DEEPEST_LEVEL {
+            return Err(too_deep(state));
+        }
+        let made_of = made_of(self.tree.library(), machine, state, sub)?;
+        check_fit(machine, state, sub, &made_of)?;
+        let latest = self.tree.latest_child(parent, entry.state, true);
+        let later = match (latest, sub.reentry) {
+            (None, _) => false,
+            (Some(latest), Reentry::Refuse) => {
+                return Err(conflict(state, &made_of, self.tree.entity(latest), true));
+            }
+            (Some(latest), Reentry::Resume) if self.can_wake(latest) => {
+                self.wake(latest, entry)?;
+                return Ok(latest);
+            }
+            (Some(latest), Reentry::Fresh | Reentry::Resume) => {
+                self.forget(latest, true);
+                true
+            }
+        };
+        let id = self
+            .tree
+            .entity(parent)
+            .id()
+            .of_child(state, later.then_some(entry.seq));
+        if id.as_str().len() > MAX_CHILD_ID_BYTES {
+            return Err(too_deep(state));
+        }
+        if self.tree.is_taken(made_of.id(), &id) {
+            return Err(Refusal::InstanceConflict {
+                state: Arc::clone(state),
+                machine: made_of.id().clone(),
+                entity: id,
+                managed: true,
+            });
+        }
+        let place = Place {
+            parent,
+            region,
+            state: entry.state,
+            seq: entry.seq,
+            managed: true,
+            status: Status::Active,
+            depth,
+            started: self.at.entered_at,
+            ended: None,
+            current: true,
+            cancelled_with: None,
+        };
+        let entity = Entity::create(made_of, id, Params::new(), self.at.entered_at);
+        let child = self.hang(entity, place)?;
+        let row = entry.key.clone().map(|key| (parent, key));
+        self.live(LifeKind::Started, child, row, None);
+        self.start_initial(child)?;
+        Ok(child)
+    }
+
+    /// Hangs a new child into the tree.
+    pub(crate) fn hang(&mut self, entity: Entity, place: Place) -> Result<EntityIx, Refusal> {
+        if self.tree.counted() >= MOST_ENTITIES {
+            return Err(Refusal::CascadeLimit);
+        }
+        let child = self.tree.add(entity, place);
+        self.made(child)?;
+        self.commit.placed.push(child);
+        Ok(child)
+    }
+
+    fn can_wake(&self, child: EntityIx) -> bool {
+        self.tree
+            .place(child)
+            .is_some_and(|place| place.cancelled_with == Some(child))
+    }
+
+    /// Wakes a child and all that its cancel ended, outermost first (R9b).
+    fn wake(&mut self, top: EntityIx, entry: &Entry) -> Result<(), Refusal> {
+        let mut sleeping = self.tree.subtree(top);
+        sleeping.retain(|ix| {
+            self.tree
+                .place(*ix)
+                .is_some_and(|place| place.cancelled_with == Some(top))
+        });
+        sleeping.sort_by(|a, b| self.tree.outermost_first(*a, *b));
+        for child in sleeping {
+            self.write(child)?;
+            let Some(place) = self.tree.place(child) else {
+                continue;
+            };
+            let seq = if child == top {
+                entry.seq
+            } else {
+                self.tree.entity(place.parent).entry(place.region).seq
+            };
+            if let Some(place) = self.tree.place_mut(child) {
+                place.seq = seq;
+                place.status = Status::Active;
+                place.ended = None;
+                place.cancelled_with = None;
+            }
+            self.commit.placed.push(child);
+            self.enter_again(child, entry.key.as_ref());
+        }
+        Ok(())
+    }
+
+    /// Starts a new entry instance of every state that an entity is in.
+    fn enter_again(&mut self, child: EntityIx, by: Option<&IdentityKey>) {
+        let At {
+            timestamp,
+            entered_at,
+            ..
+        } = self.at;
+        let made = Made::Since(self.tree.commits());
+        let Entity {
+            machine,
+            entries,
+            next_seq,
+            ..
+        } = self.tree.entity_mut(child);
+        let mut first = None;
+        for (place, entry) in entries.iter_mut().enumerate() {
+            let region = RegionIx::of(place);
+            let seq = *next_seq;
+            *next_seq = seq.next();
+            let key = IdentityKey::Resume {
+                region: Arc::clone(&machine.region(region).id),
+                state: Arc::clone(&machine.state(entry.state).name),
+                seq,
+            };
+            *entry = Entry {
+                state: entry.state,
+                seq,
+                entered_at,
+                timer: armed(machine.first_due(entry.state, entered_at)),
+                key: Some(key.clone()),
+                made,
+            };
+            first.get_or_insert_with(|| key.clone());
+            self.commit.rows.push(Row {
+                entity: child,
+                region,
+                from: entry.state,
+                to: entry.state,
+                seq,
+                timestamp,
+                key,
+                cause: Cause::SubResume { by: by.cloned() },
+                actions: Vec::new(),
+            });
+        }
+        let row = first.map(|key| (child, key));
+        self.live(LifeKind::Resumed, child, row, None);
+    }
+
+    /// Ends the children of entries that were left, each with all that lives below it, deepest first (S2.199).
+    fn cancel(&mut self, tops: &[EntityIx], by: Option<&IdentityKey>) -> Result<(), Refusal> {
+        let mut ending: Vec<(EntityIx, Option<EntityIx>)> = Vec::new();
+        for top in tops {
+            let place = self.tree.place(*top);
+            let sub = place.and_then(|place| self.tree.sub_machine(place));
+            let wakes = sub.is_some_and(|sub| sub.reentry == Reentry::Resume);
+            let live = self.tree.subtree(*top).into_iter();
+            let live = live.filter(|ix| self.tree.is_live(*ix));
+            ending.extend(live.map(|ix| (ix, wakes.then_some(*top))));
+        }
+        ending.sort_by(|(a, _), (b, _)| self.tree.deepest_first(*a, *b));
+        for (child, with) in &ending {
+            self.end(*child, by, *with)?;
+        }
+        for top in tops {
+            if !self.can_wake(*top) {
+                self.forget(*top, false);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        child: EntityIx,
+        by: Option<&IdentityKey>,
+        cancelled_with: Option<EntityIx>,
+    ) -> Result<(), Refusal> {
+        self.write(child)?;
+        let ended = self.at.entered_at;
+        let Some(place) = self.tree.place_mut(child) else {
+            return Ok(());
+        };
+        place.status = Status::Cancelled;
+        place.ended = Some(ended);
+        place.cancelled_with = cancelled_with;
+        let place = place.clone();
+        self.commit.placed.push(child);
+        let parent = self.tree.entity(place.parent).machine();
+        let key = IdentityKey::Cancel {
+            region: Arc::clone(&parent.region(place.region).id),
+            state: Arc::clone(&parent.state(place.state).name),
+            seq: place.seq,
+        };
+        let entity = self.tree.entity_mut(child);
+        entity.disarm();
+        let configuration = entity.configuration();
+        let entry = entity.entry(RegionIx::of(0));
+        self.commit.rows.push(Row {
+            entity: child,
+            region: RegionIx::of(0),
+            from: entry.state,
+            to: entry.state,
+            seq: entry.seq,
+            timestamp: self.at.timestamp,
+            key: key.clone(),
+            cause: Cause::SubCancel {
+                by: by.cloned(),
+                configuration,
+            },
+            actions: Vec::new(),
+        });
+        self.live(LifeKind::Cancelled, child, Some((child, key)), None);
+        Ok(())
+    }
+
+    /// Forgets what is below a child, and with it itself where a later one takes its place: none of it wakes again.
+    fn forget(&mut self, top: EntityIx, itself: bool) {
+        for child in self.tree.subtree(top) {
+            let known = |place: &Place| place.current || place.cancelled_with.is_some();
+            if (child == top && !itself) || !self.tree.place(child).is_some_and(known) {
+                continue;
+            }
+            self.tree.save(child);
+            if let Some(place) = self.tree.place_mut(child) {
+                place.current = false;
+                place.cancelled_with = None;
+            }
+            self.commit.placed.push(child);
+        }
+    }
+
+    /// Completes a managed child, if it is complete, and moves its parent on (S2.185 to S2.191). Gives the parent then.
+    fn complete(&mut self, child: EntityIx) -> Result<Option<EntityIx>, Refusal> {
+        let Some(place) = self.tree.place(child) else {
+            return Ok(None);
+        };
+        if !place.managed || place.status != Status::Active {
+            return Ok(None);
+        }
+        let Some(target) = self
+            .tree
+            .sub_machine(place)
+            .and_then(|sub| completion(sub, self.tree.entity(child)))
+        else {
+            return Ok(None);
+        };
+        let place = place.clone();
+        let (parent, sub_key) = (place.parent, self.sub_key(&place));
+        let own = self.commit.rows.iter().rev().find(|row| row.entity == child);
+        let key = own.map(|row| row.key.clone());
+        self.write(child)?;
+        let ended = self.at.entered_at;
+        self.tree.entity_mut(child).disarm();
+        if let Some(place) = self.tree.place_mut(child) {
+            place.status = Status::Completed;
+            place.ended = Some(ended);
+        }
+        self.commit.placed.push(child);
+        let row = key.clone().map(|key| (child, key));
+        self.live(LifeKind::Completed, child, row, Some((target, sub_key.clone())));
+        let below: Children = self
+            .tree
+            .children_where(|place| place.parent == child && place.status == Status::Active)
+            .collect();
+        self.end_below(child, &below, key.as_ref())?;
+        let cause = Cause::SubComplete {
+            managed: true,
+            child,
+            key,
+        };
+        self.move_on(parent, place.region, target, sub_key, cause)?;
+        Ok(Some(parent))
+    }
+
+    /// Ends everything below a child that has completed: none of it wakes again.
+    fn end_below(
+        &mut self,
+        child: EntityIx,
+        below: &[EntityIx],
+        by: Option<&IdentityKey>,
+    ) -> Result<(), Refusal> {
+        if !below.is_empty() {
+            let mut ending = self.tree.subtree(child);
+            ending.retain(|ix| *ix != child && self.tree.is_live(*ix));
+            ending.sort_by(|a, b| self.tree.deepest_first(*a, *b));
+            for ix in ending {
+                self.end(ix, by, None)?;
+            }
+        }
+        self.forget(child, false);
+        Ok(())
+    }
+
+    /// Moves a legacy child's parent on, if the child is final and the parent is still in its state (S2.163, R9). Gives
+    /// the parent then.
+    fn advance_legacy(&mut self, child: EntityIx, advance: Advance) -> Result<Option<EntityIx>, Refusal> {
+        match advance {
+            Advance::None => return Ok(None),
+            Advance::UpTo(entity) if entity == child => return Ok(None),
+            Advance::UpTo(_) | Advance::All => {}
+        }
+        let Some(place) = self.tree.place(child).filter(|place| !place.managed) else {
+            return Ok(None);
+        };
+        let parent = place.parent;
+        if !self.tree.is_live(parent) || self.tree.entity(parent).entry(place.region).state != place.state {
+            return Ok(None);
+        }
+        let region = place.region;
+        let moved = self.recover(parent, region, child)?;
+        Ok(moved.then_some(parent))
+    }
+
+    /// Moves a parent on for a legacy child that is final. Says whether it is.
+    pub(crate) fn recover(
+        &mut self,
+        parent: EntityIx,
+        region: RegionIx,
+        child: EntityIx,
+    ) -> Result<bool, Refusal> {
+        let entity = self.tree.entity(parent);
+        let entry = entity.entry(region);
+        let sub = entity.machine().state(entry.state).child();
+        let Some(target) = sub.and_then(|sub| final_target(sub, self.tree.entity(child))) else {
+            return Ok(false);
+        };
+        let key = IdentityKey::Sub {
+            region: Arc::clone(&entity.machine().region(region).id),
+            state: Arc::clone(&entity.machine().state(entry.state).name),
+            seq: entry.seq,
+        };
+        let cause = Cause::SubComplete {
+            managed: false,
+            child,
+            key: self.tree.entity(child).entry(RegionIx::of(0)).key.clone(),
+        };
+        self.move_on(parent, region, target, key, cause)?;
+        Ok(true)
+    }
+
+    /// Moves a parent out of a compound state, with its joins.
+    fn move_on(
+        &mut self,
+        parent: EntityIx,
+        region: RegionIx,
+        target: StateIx,
+        key: IdentityKey,
+        cause: Cause,
+    ) -> Result<(), Refusal> {
+        let entity = self.tree.entity(parent);
+        let own = Move {
+            region,
+            to: target,
+            join: None,
+        };
+        let moves = decide(entity.machine(), &entity.configuration(), Moves::from_iter([own]))?;
+        self.step(parent, &moves, key, cause)
+    }
+
+    fn sub_key(&self, place: &Place) -> IdentityKey {
+        let parent = self.tree.entity(place.parent).machine();
+        IdentityKey::Sub {
+            region: Arc::clone(&parent.region(place.region).id),
+            state: Arc::clone(&parent.state(place.state).name),
+            seq: place.seq,
+        }
+    }
+
+    fn live(
+        &mut self,
+        kind: LifeKind,
+        child: EntityIx,
+        row: Option<(EntityIx, IdentityKey)>,
+        advance: Option<(StateIx, IdentityKey)>,
+    ) {
+        let Some(place) = self.tree.place(child).filter(|place| place.managed) else {
+            return;
+        };
+        self.commit.lives.push(Life {
+            kind,
+            child,
+            parent: place.parent,
+            region: place.region,
+            state: place.state,
+            seq: place.seq,
+            row,
+            advance,
+        });
+    }
+}
+
+/// Where a managed child that is complete leads its parent: `on_final` first on a flat one, then the first rule that
+/// holds (R8, S2.185, S2.186).
+fn completion(sub: &SubMachine, child: &Entity) -> Option<StateIx> {
+    let machine = child.machine();
+    if let Some(target) = final_target(sub, child) {
+        return Some(target);
+    }
+    let configuration = child.configuration();
+    sub.rules
+        .iter()
+        .find(|rule| {
+            rule.when
+                .iter()
+                .all(|(region, state)| is_in(machine, &configuration, region, state))
+        })
+        .map(|rule| rule.target)
+}
+
+/// Where a flat child that is final leads its parent.
+pub(crate) fn final_target(sub: &SubMachine, child: &Entity) -> Option<StateIx> {
+    let machine = child.machine();
+    if machine.is_parallel() {
+        return None;
+    }
+    let state = child.entry(RegionIx::of(0)).state;
+    sub.after_final(&machine.state(state).name)
+}
+
+fn is_in(machine: &Machine, configuration: &Configuration, region: &str, state: &str) -> bool {
+    machine
+        .find_region(region)
+        .and_then(|region| configuration.get(region.place()))
+        .is_some_and(|current| *machine.state(*current).name == *state)
+}
+
+/// The machine of a child, of its parent's contract.
+pub(crate) fn made_of(
+    library: Option<&Arc<Library>>,
+    parent: &Machine,
+    state: &Arc<str>,
+    sub: &SubMachine,
+) -> Result<Arc<Machine>, Refusal> {
+    let found = library.and_then(|library| library.get(&sub.machine_id));
+    let machine = found.ok_or_else(|| Refusal::MissingMachine {
+        machine: sub.machine_id.clone(),
+        state: Arc::clone(state),
+        parent: parent.id().clone(),
+    })?;
+    if machine.contract() != parent.contract() {
+        return Err(Refusal::UnfitChild {
+            state: Arc::clone(state),
+            parent: parent.id().clone(),
+            problem: format!(
+                "machine `{}` runs by `{}`",
+                machine.id(),
+                machine.contract().name()
+            ),
+            expected: format!("the contract of its parent, `{}`", parent.contract().name()),
+        });
+    }
+    Ok(Arc::clone(machine))
+}
+
+/// S2.180, S2.187, R8.
+fn check_fit(parent: &Machine, state: &Arc<str>, sub: &SubMachine, child: &Machine) -> Result<(), Refusal> {
+    let unfit = |problem: String, expected: &str| Refusal::UnfitChild {
+        state: Arc::clone(state),
+        parent: parent.id().clone(),
+        problem,
+        expected: expected.to_owned(),
+    };
+    if child.is_parallel() && !sub.on_final.is_empty() {
+        return Err(unfit(
+            format!("`on_final` is given, and machine `{}` is parallel", child.id()),
+            "`complete_when` alone",
+        ));
+    }
+    for (index, rule) in sub.rules.iter().enumerate() {
+        for region in child.regions() {
+            if !rule.when.iter().any(|(named, _)| *named == region.id) {
+                let problem = if child.is_parallel() {
+                    format!(
+                        "`complete_when[{index}]` does not name region `{}` of machine `{}`",
+                        region.id,
+                        child.id()
+                    )
+                } else {
+                    format!(
+                        "`complete_when[{index}]` does not name `{FLAT_REGION}`, the region of the flat machine `{}`",
+                        child.id()
+                    )
+                };
+                return Err(unfit(problem, "a state for each region of the child"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn too_deep(state: &Arc<str>) -> Refusal {
+    Refusal::NestingDepthExceeded {
+        state: Arc::clone(state),
+    }
+}
+
+fn conflict(state: &Arc<str>, machine: &Machine, entity: &Entity, managed: bool) -> Refusal {
+    Refusal::InstanceConflict {
+        state: Arc::clone(state),
+        machine: machine.id().clone(),
+        entity: entity.id().clone(),
+        managed,
+    }
+}
+
+/// Makes the tree of a new root, with the children of its initial states (S2.175): a commit of its own.
+///
+/// # Errors
+/// A child cannot be made.
+pub fn create(tree: &mut Tree, now: Millis) -> Result<Box<Commit>, Refusal> {
+    let at = At {
+        timestamp: now.0,
+        entered_at: now,
+        now,
+    };
+    let mut cascade = Cascade::begin(tree, EntityIx::ROOT, at);
+    cascade.made(EntityIx::ROOT)?;
+    cascade.start_initial(EntityIx::ROOT)?;
+    Ok(cascade.done())
+}
