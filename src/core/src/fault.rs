@@ -29,6 +29,10 @@ pub enum WarningKind {
     UnhandledEvent,
     /// A state has transitions, and none that leads out of it: each is never taken or comes back to it.
     DeadEnd,
+    /// A managed child can come to an end at which nothing completes it (S2.196).
+    UncoveredCompletion,
+    /// A managed compound state can be entered again, which its child of the first visit refuses (S2.178).
+    RefusedReentry,
     /// A guard can never hold, such as an order comparison with something that is no number.
     ImpossibleGuard,
     /// A guard is malformed and so always passes (only in `statemachine-e1e4.v1`, S2.70).

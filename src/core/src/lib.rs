@@ -76,6 +76,7 @@ pub mod definition;
 pub mod diagram;
 pub mod entity;
 pub mod explain;
+pub mod family;
 pub mod fault;
 pub mod forward;
 mod guard;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::contract::Contract;
 use crate::definition::shape::{MOST_LISTED, Path};
-use crate::definition::{Definition, SubMachineDef};
+use crate::definition::{Definition, Lifecycle, SubMachineDef};
 use crate::fault::{Warning, WarningKind};
 use crate::guard::{Fixed, Guard};
 use crate::machine::{Join, Machine, RegionIx, StateIx, Transition};
@@ -25,12 +25,18 @@ pub(crate) fn warnings(definition: &Definition, contract: Contract) -> Vec<Warni
     lint.transitions();
     lint.joins();
     lint.broadcasts();
+    lint.reentries();
     lint.warnings
+}
+
+/// By state: whether it can be entered.
+pub(crate) fn reachable(definition: &Definition, machine: &Machine) -> Vec<bool> {
+    Lint::new(definition, machine).reachable
 }
 
 /// Why a transition is never taken.
 #[derive(Clone, Copy)]
-enum Never {
+pub(crate) enum Never {
     /// Its guard holds for nothing.
     Impossible,
     /// This one before it always is.
@@ -56,7 +62,7 @@ impl<'a> Lint<'a> {
             machine,
             never: never(machine),
             reachable: vec![false; machine.states().len()],
-            completions: completions(definition, machine),
+            completions: completions(machine),
             warnings: Vec::new(),
         };
         lint.reach();
@@ -323,6 +329,42 @@ impl<'a> Lint<'a> {
         }
     }
 
+    /// A managed compound state to which a way leads back, where nothing says what becomes of its earlier child (S2.178).
+    ///
+    /// Ways of joins are left out: whether one fires twice is not certain from the states that it waits for.
+    fn reentries(&mut self) {
+        let mut onward: Vec<Vec<StateIx>> = vec![Vec::new(); self.reachable.len()];
+        let moves = self.taken().map(|transition| (transition.from, transition.to));
+        for (from, to) in moves.chain(self.completions.iter().copied()) {
+            if let Some(onward) = onward.get_mut(from.place()) {
+                onward.push(to);
+            }
+        }
+        let mend = if self.machine.rules().strict {
+            "say `\"reentry\": \"fresh\"` for a new child or `\"resume\"` to wake the earlier one"
+        } else {
+            "the contract `statewright.v1` has `reentry` for that"
+        };
+        for (path, region, name, sub) in sub_machines(self.definition) {
+            let managed = sub.lifecycle == Some(Lifecycle::Managed);
+            let Some(state) = self.machine.find_state(region, name) else {
+                continue;
+            };
+            if managed
+                && sub.reentry.is_none()
+                && !self.is_full()
+                && self.is_reachable(state)
+                && leads_back(&onward, state)
+            {
+                let message = format!(
+                    "`{name}` can be entered again after it was left, and its child of the first visit then refuses \
+                     the entry (`INSTANCE_CONFLICT`); {mend}"
+                );
+                self.warn(WarningKind::RefusedReentry, &path, message);
+            }
+        }
+    }
+
     /// Only what is to be a broadcast names an event without handling it. What an action sends goes to the operator's
     /// collector, where other systems hear it.
     fn broadcasts(&mut self) {
@@ -334,6 +376,51 @@ impl<'a> Lint<'a> {
             }
         }
     }
+}
+
+/// The children that a definition names, in its order, each with its path, its region and its state.
+pub(crate) fn sub_machines(
+    definition: &Definition,
+) -> impl Iterator<Item = (Path, RegionIx, &str, &SubMachineDef)> {
+    let parallel = definition.is_parallel();
+    let flat = definition
+        .sub_machines
+        .iter()
+        .flatten()
+        .filter(move |_| !parallel);
+    let flat = flat.map(|(state, sub)| (Path::root(), RegionIx::of(0), state, sub));
+    let regions = definition.regions.iter().flatten().enumerate();
+    let regions = regions.flat_map(|(place, region)| {
+        let subs = region.sub_machines.iter().flatten();
+        subs.map(move |(state, sub)| {
+            let path = Path::root().key("regions").item(place);
+            (path, RegionIx::of(place), state, sub)
+        })
+    });
+    flat.chain(regions).map(|(path, region, state, sub)| {
+        let path = path.key("sub_machines").key(state);
+        (path, region, state.as_str(), sub)
+    })
+}
+
+/// Whether a way of at least one move leads from a state to itself.
+fn leads_back(onward: &[Vec<StateIx>], state: StateIx) -> bool {
+    let mut seen = vec![false; onward.len()];
+    let mut found = vec![state];
+    while let Some(from) = found.pop() {
+        for to in onward.get(from.place()).into_iter().flatten() {
+            if *to == state {
+                return true;
+            }
+            if let Some(seen) = seen.get_mut(to.place())
+                && !*seen
+            {
+                *seen = true;
+                found.push(*to);
+            }
+        }
+    }
+    false
 }
 
 /// The state in which a join waits for a region, if it names the region.
@@ -359,7 +446,7 @@ fn alternate(a: &Join, b: &Join) -> bool {
 }
 
 /// By transition: why it is never taken, if so.
-fn never(machine: &Machine) -> Vec<Option<Never>> {
+pub(crate) fn never(machine: &Machine) -> Vec<Option<Never>> {
     let constant = |transition: &Transition| transition.guard.as_ref().map_or(Some(true), Guard::constant);
     let mut never = vec![None; machine.transitions().len()];
     let mut set = |place: usize, why| {
@@ -401,27 +488,13 @@ fn never(machine: &Machine) -> Vec<Option<Never>> {
 }
 
 /// Where the completion of children leads their parents.
-fn completions(definition: &Definition, machine: &Machine) -> Vec<(StateIx, StateIx)> {
+pub(crate) fn completions(machine: &Machine) -> Vec<(StateIx, StateIx)> {
     let mut found = Vec::new();
-    let mut add = |region: RegionIx, state: &str, sub: &SubMachineDef| {
-        let targets = sub.on_final.iter().flatten().map(|(_, target)| target);
-        let rules = sub.complete_when.iter().flatten().map(|rule| &rule.target);
-        for target in targets.chain(rules) {
-            if let (Some(from), Some(to)) = (
-                machine.find_state(region, state),
-                machine.find_state(region, target),
-            ) {
-                found.push((from, to));
-            }
-        }
-    };
-    for (state, sub) in definition.sub_machines.iter().flatten() {
-        add(RegionIx::of(0), state, sub);
-    }
-    for (index, region) in definition.regions.iter().flatten().enumerate() {
-        for (state, sub) in region.sub_machines.iter().flatten() {
-            add(RegionIx::of(index), state, sub);
-        }
+    for (place, state) in machine.states().iter().enumerate() {
+        let Some(sub) = state.child() else { continue };
+        let finals = sub.on_final.iter().map(|(_, target)| *target);
+        let targets = finals.chain(sub.rules.iter().map(|rule| rule.target));
+        found.extend(targets.map(|target| (StateIx::of(place), target)));
     }
     found
 }

@@ -406,7 +406,13 @@ fn check_sub_machines(
                 "`\"lifecycle\": \"managed\"` beside it",
             );
         }
-        if sub.reentry.is_some() && !managed {
+        if sub.reentry.is_some() && !findings.strict {
+            findings.fault(
+                &path.key("reentry"),
+                "in `statemachine-e1e4.v1` a second entry is always refused",
+                "no `reentry`, or the contract `statewright.v1`",
+            );
+        } else if sub.reentry.is_some() && !managed {
             findings.fault(
                 &path.key("reentry"),
                 "only a managed child has it",
