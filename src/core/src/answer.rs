@@ -464,6 +464,20 @@ impl Answer {
         }
     }
 
+    /// The answer to a replay at an instance that its tree does not know any more (R9b).
+    pub fn replayed(
+        entity_id: &str,
+        state: StateView,
+        version: Version,
+        event: &Event,
+        timestamp: i64,
+    ) -> Self {
+        Self {
+            reason: Some(DUPLICATE.to_owned()),
+            ..Self::still(entity_id, state, version, event, timestamp)
+        }
+    }
+
     /// The answer to an event that no transition takes (S2.32).
     pub fn no_transition(entity: &Entity, event: &Event, timestamp: i64) -> Self {
         let unmoved = Self::unmoved(entity, event, timestamp);
@@ -481,8 +495,12 @@ impl Answer {
 
     fn unmoved(entity: &Entity, event: &Event, timestamp: i64) -> Self {
         let state = StateView::of(entity.machine(), &entity.configuration());
+        Self::still(entity.id().as_str(), state, entity.version(), event, timestamp)
+    }
+
+    fn still(entity_id: &str, state: StateView, version: Version, event: &Event, timestamp: i64) -> Self {
         Self {
-            entity_id: entity.id().as_str().to_owned(),
+            entity_id: entity_id.to_owned(),
             previous_state: state.clone(),
             current_state: state,
             transition: None,
@@ -496,10 +514,23 @@ impl Answer {
             target: None,
             instances: Vec::new(),
             transitions: Vec::new(),
-            state_version: entity.version(),
+            state_version: version,
             timeouts_fired: 0,
             dry_run: false,
             explain: None,
+        }
+    }
+
+    /// Fills in the ids of the history rows that it tells of, once they are stored.
+    pub fn number_rows(&mut self, row: impl Fn(EntityIx, &IdentityKey) -> Option<u64>) {
+        for life in &mut self.instances {
+            let [own, parent] = life.rows_of;
+            if let (Some(entity), Some(key)) = (own, &life.key) {
+                life.row = row(entity, key);
+            }
+            if let (Some(entity), Some(key)) = (parent, &life.parent_key) {
+                life.parent_row = row(entity, key);
+            }
         }
     }
 

@@ -276,7 +276,7 @@ impl<'a> Cascade<'a> {
 
     /// Hangs a new child into the tree.
     pub(crate) fn hang(&mut self, entity: Entity, place: Place) -> Result<EntityIx, Refusal> {
-        if self.tree.counted() >= MOST_ENTITIES {
+        if !self.tree.has_room(entity.machine()) {
             return Err(Refusal::CascadeLimit);
         }
         let child = self.tree.add(entity, place);

@@ -12,7 +12,7 @@ use crate::entity::{Configuration, Params};
 use crate::identity::IdentityKey;
 use crate::ids::{EntityId, MachineId, Millis, Seq, Version};
 use crate::machine::{RegionIx, StateIx, TransitionIx};
-use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, Tree};
+use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, MOST_REGIONS, Tree};
 
 /// What came of an event.
 #[derive(Debug)]
@@ -336,7 +336,10 @@ pub enum Refusal {
         state: Arc<str>,
     },
     /// M7.
-    #[error("a commit and a tree have at most {MOST_ENTITIES} entities, and this would have more")]
+    #[error(
+        "a commit and a tree have at most {MOST_ENTITIES} entities, and a tree at most {MOST_REGIONS} regions; this would \
+         have more"
+    )]
     CascadeLimit,
     /// S2.166.
     #[error(

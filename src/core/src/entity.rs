@@ -286,8 +286,8 @@ impl Entity {
         self.entries.iter().map(|entry| entry.state).collect()
     }
 
-    /// Nothing times its entries out any more: it has ended (I6).
-    pub(crate) fn disarm(&mut self) {
+    /// Turns its timers off: it has ended (I6).
+    pub fn disarm(&mut self) {
         for entry in &mut self.entries {
             entry.timer = Timer::Off;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use crate::answer::StateView;
 use crate::code::Code;
@@ -11,10 +12,12 @@ use crate::commit::Outcome;
 use crate::definition::shape::shortened;
 use crate::definition::{GuardOp, TIMEOUT_EVENT};
 use crate::entity::Entity;
+use crate::forward;
 use crate::guard::{Failing, Guard, Lookup, Source};
 use crate::ids::Millis;
 use crate::machine::{Machine, RegionIx, StateIx, Transition, TransitionIx};
 use crate::step::{self, Event};
+use crate::target::{self, TargetStep};
 use crate::timeouts::{self, CATCH_UP_LIMIT, Fired};
 use crate::tree::{EntityIx, Tree};
 
@@ -47,6 +50,35 @@ pub struct Explanation {
     /// When a timeout next moves the entity, if nothing else does before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_timeout: Option<NextTimeout>,
+    /// The entities below that would take the event, if it were for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// An entity below that would take an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    /// Where it is.
+    #[serde(flatten)]
+    pub at: Whereabouts,
+    /// The label of the transition that it would take; of a broadcast the first.
+    pub transition: Arc<str>,
+}
+
+/// Where in a tree an event is to be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Whereabouts {
+    /// The machine of the entity that takes it.
+    pub machine_id: String,
+    /// That entity.
+    pub entity_id: String,
+    /// The `target` that leads there from the entity that was asked; empty for itself. None where no target can: below a
+    /// legacy child.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Vec<TargetStep>>,
+    /// Whether an event without a target gets there, from legacy child to legacy child.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forwarded: bool,
 }
 
 /// What would come of an event.
@@ -57,6 +89,8 @@ pub enum Would {
     Transition,
     /// No transition takes it.
     NoTransition,
+    /// It would be handed on to a legacy child, which takes it.
+    Forward,
     /// It would be refused.
     Refused,
 }
@@ -175,26 +209,48 @@ pub struct PossibleEvent {
     pub guarded: bool,
     /// Its label.
     pub label: Arc<str>,
+    /// Where it is to be sent.
+    #[serde(flatten)]
+    pub at: Whereabouts,
 }
 
-/// Explains what an event would do, changing nothing.
+/// Explains what an event would do, changing nothing: to the entity alone where it is `targeted`, and otherwise to its
+/// legacy children where no transition of its own takes it.
 ///
 /// Due timeouts were applied to the tree before, where its machine's timers are exact. Whether the event is a replay
 /// is not looked at: it is explained as if it came for the first time.
-pub fn explain(tree: &Tree, target: EntityIx, event: &Event, now: Millis) -> Explanation {
+pub fn explain(
+    tree: &Tree,
+    target: EntityIx,
+    event: &Event,
+    targeted: bool,
+    now: Millis,
+) -> Explanation {
     let entity = tree.entity(target);
     let machine = entity.machine();
     let mut copy = tree.clone();
-    let (would, taken, refusal) = match step::apply(&mut copy, target, event, None, now) {
+    let (outcome, handed_on) = if targeted {
+        (step::apply(&mut copy, target, event, None, now), None)
+    } else {
+        let delivered = forward::deliver(&mut copy, target, event, &|_| None, now);
+        (delivered.outcome, delivered.child)
+    };
+    let none = || -> SmallVec<[TransitionIx; 1]> { SmallVec::new() };
+    let (would, taken, refusal) = match outcome {
+        Outcome::Commit(commit) if handed_on.is_some() => {
+            // What the entity itself takes is a completion, if anything.
+            drop(commit);
+            (Would::Forward, none(), None)
+        }
         Outcome::Commit(commit) => (Would::Transition, commit.transitions, None),
         // Without a remembered row nothing is a duplicate.
-        Outcome::Duplicate | Outcome::NoTransition => (Would::NoTransition, [].into_iter().collect(), None),
+        Outcome::Duplicate | Outcome::NoTransition => (Would::NoTransition, none(), None),
         Outcome::Refusal(refusal) => {
             let view = RefusalView {
                 code: refusal.code(),
                 message: refusal.to_string(),
             };
-            (Would::Refused, [].into_iter().collect(), Some(view))
+            (Would::Refused, none(), Some(view))
         }
     };
     let lookup = Lookup {
@@ -230,14 +286,84 @@ pub fn explain(tree: &Tree, target: EntityIx, event: &Event, now: Millis) -> Exp
         candidates: candidates.collect(),
         joins: waiting_joins(entity),
         next_timeout: next_timeout(tree, target, now),
+        elsewhere: elsewhere(tree, target, event, now),
     }
 }
 
-/// The events that an entity can take by the states it is in, in definition order.
+/// Who below an entity would take an event, if it were for them.
+fn elsewhere(tree: &Tree, from: EntityIx, event: &Event, now: Millis) -> Vec<Elsewhere> {
+    let mut found = Vec::new();
+    for (ix, at) in below(tree, from).into_iter().skip(1) {
+        let event = Event {
+            expected_version: None,
+            ..event.clone()
+        };
+        let machine = tree.entity(ix).machine();
+        if machine.event(&event.event_type).is_none() {
+            continue;
+        }
+        let mut copy = tree.clone();
+        if let Outcome::Commit(commit) = step::apply(&mut copy, ix, &event, None, now)
+            && let Some(taken) = commit.transitions.first()
+        {
+            found.push(Elsewhere {
+                at,
+                transition: Arc::clone(&machine.transition(*taken).label),
+            });
+        }
+    }
+    found
+}
+
+/// A live entity and the live ones below it, outermost first, and where events for them are to be sent.
+fn below(tree: &Tree, from: EntityIx) -> Vec<(EntityIx, Whereabouts)> {
+    let mut live = tree.subtree(from);
+    live.retain(|ix| *ix == from || tree.is_live(*ix));
+    live.sort_by(|a, b| tree.outermost_first(*a, *b));
+    let at = |ix: EntityIx| {
+        let entity = tree.entity(ix);
+        let whereabouts = Whereabouts {
+            machine_id: entity.machine().id().as_str().to_owned(),
+            entity_id: entity.id().as_str().to_owned(),
+            target: target::path_to(tree, from, ix),
+            forwarded: ix != from && is_forwarded_to(tree, from, ix),
+        };
+        (ix, whereabouts)
+    };
+    live.into_iter().map(at).collect()
+}
+
+/// Whether an event without a target gets from an entity to one below it: each of the steps is to a legacy child of a
+/// state that its parent is in.
+fn is_forwarded_to(tree: &Tree, from: EntityIx, to: EntityIx) -> bool {
+    let mut entity = to;
+    while entity != from {
+        let Some(place) = tree.place(entity).filter(|place| !place.managed) else {
+            return false;
+        };
+        if tree.entity(place.parent).entry(place.region).state != place.state {
+            return false;
+        }
+        entity = place.parent;
+    }
+    true
+}
+
+/// The events that an entity, and the live ones below it, can take by the states they are in: outermost first, then in
+/// definition order.
 ///
 /// What an earlier unguarded transition always takes first is left out, and so is what no event can pass.
-pub fn events(tree: &Tree, target: EntityIx) -> Vec<PossibleEvent> {
-    let entity = tree.entity(target);
+pub fn events(tree: &Tree, from: EntityIx) -> Vec<PossibleEvent> {
+    let mut possible = Vec::new();
+    for (ix, at) in below(tree, from) {
+        if tree.is_live(ix) {
+            possible.extend(own_events(tree.entity(ix), &at));
+        }
+    }
+    possible
+}
+
+fn own_events(entity: &Entity, at: &Whereabouts) -> Vec<PossibleEvent> {
     let machine = entity.machine();
     let mut possible = Vec::new();
     // The events that nothing behind can take any more: anywhere, or in that region where the event is a broadcast.
@@ -269,6 +395,7 @@ pub fn events(tree: &Tree, target: EntityIx) -> Vec<PossibleEvent> {
             index,
             guarded: constant.is_none(),
             label: Arc::clone(&transition.label),
+            at: at.clone(),
         });
     }
     possible

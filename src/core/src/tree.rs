@@ -16,6 +16,9 @@ pub const DEEPEST_LEVEL: u32 = 8;
 /// Most entities of one commit, and of what lives or can wake in one tree: so any subtree can end in one commit.
 pub const MOST_ENTITIES: usize = 512;
 
+/// Most regions of a tree with children: it is read as a whole.
+pub const MOST_REGIONS: usize = 16_384;
+
 /// The machines that entities of a tree may be made of, by id.
 #[derive(Debug, Default)]
 pub struct Library(FxHashMap<Arc<str>, Arc<Machine>>);
@@ -44,7 +47,8 @@ impl EntityIx {
     /// The root of every tree.
     pub const ROOT: Self = Self(0);
 
-    fn of(place: usize) -> Self {
+    /// The entity at a place of a tree's list.
+    pub fn at(place: usize) -> Self {
         // A tree never reaches 2^32 entities: its commits are bounded, and so is what is read.
         Self(u32::try_from(place).unwrap_or(u32::MAX))
     }
@@ -166,7 +170,7 @@ impl Tree {
 
     /// Hangs a stored child into the tree, below an entity that is in it.
     pub fn add(&mut self, entity: Entity, place: Place) -> EntityIx {
-        let ix = EntityIx::of(self.nodes.len());
+        let ix = EntityIx::at(self.nodes.len());
         self.nodes.push(Node {
             entity,
             place: Some(Box::new(place)),
@@ -332,14 +336,19 @@ impl Tree {
         found
     }
 
-    /// How many live or can wake.
-    pub(crate) fn counted(&self) -> usize {
+    /// Whether a machine's entity can be added to what lives or can wake, so that the tree stays within its bounds.
+    pub(crate) fn has_room(&self, machine: &Machine) -> bool {
         let counts = |node: &&Node| {
             node.place
                 .as_ref()
                 .is_none_or(|place| place.status == Status::Active || place.cancelled_with.is_some())
         };
-        self.nodes.iter().filter(counts).count()
+        let (mut entities, mut regions) = (1_usize, machine.regions().len());
+        for node in self.nodes.iter().filter(counts) {
+            entities = entities.saturating_add(1);
+            regions = regions.saturating_add(node.entity.machine().regions().len());
+        }
+        entities <= MOST_ENTITIES && regions <= MOST_REGIONS
     }
 
     /// How many steps an entity is below the root.
