@@ -50,4 +50,7 @@ BEGIN
   SELECT RAISE(ABORT, 'statewright: the parent moved');
 END;
 
+-- The machines that the definition names as children: a sorted JSON array, by which what a machine reaches is found.
+ALTER TABLE revisions ADD COLUMN refers TEXT NOT NULL DEFAULT '[]';
+
 INSERT INTO schema_version (version) VALUES (2);

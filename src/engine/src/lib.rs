@@ -14,8 +14,8 @@ mod entity_list;
 pub mod error;
 mod evaluate;
 pub mod history;
+mod in_flight;
 mod load;
-mod load_many;
 mod machines;
 pub mod page;
 pub mod request;
@@ -26,6 +26,7 @@ pub mod scheduler;
 pub mod schema;
 mod store;
 mod stored;
+mod trees;
 pub mod views;
 
 pub use cache::DefinitionCache;

@@ -1,18 +1,19 @@
-//! Definitions on their way in: read, checked against the live entities, and stored as revisions (S2.39, S2.50, S2.51,
-//! M15, design 6).
+//! Definitions on their way in: read, checked against the machines that they name and against the live entities, and
+//! stored as revisions (S2.39, S2.46 to S2.51, M15, design 6).
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
-use statewright_core::definition::{Definition, FLAT_REGION, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
-use statewright_core::fault::Fault;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use statewright_core::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use statewright_core::family::{self, Family};
+use statewright_core::fault::Warning;
 use statewright_core::ids::{MachineId, Millis, Revision, TenantId};
 use statewright_core::machine::Machine;
 
 use crate::Engine;
 use crate::cache::content_hash;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, random_name};
-use crate::error::{Error, LiveState};
+use crate::error::Error;
+use crate::in_flight::Lost;
 use crate::load::{decode, rows_of};
 use crate::machines::{StoredRevision, machine_view, raw};
 use crate::request;
@@ -23,6 +24,34 @@ use crate::views::{MachineView, ValidationView};
 pub(crate) const MACHINE: &str = "SELECT json_array(m.head, m.deleted, m.created_at, r.definition) FROM machines m \
      LEFT JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id AND r.revision = m.head \
      WHERE m.tenant = ?1 AND m.machine_id = ?2";
+
+/// The heads that a definition reaches by the machines that it names (?2), and these by theirs: of those that it names
+/// itself the definition, of the others their managed children; nothing where these come to more than ?4 bytes before.
+/// The head of its own machine (?3) is what it replaces, and leads nowhere.
+pub(crate) const FAMILY: &str = "SELECT json_array(f.before + f.bytes, f.machine_id, \
+       CASE WHEN f.named AND f.before < ?4 THEN r.definition END, \
+       json(CASE WHEN f.named OR r.refers = '[]' OR f.before >= ?4 THEN '[]' ELSE ( \
+         SELECT json_group_array(s.value ->> 'machine_id') FROM ( \
+           SELECT s.value FROM json_each(r.definition, '$.sub_machines') s \
+           UNION ALL SELECT s.value FROM json_each(r.definition, '$.regions') g \
+             CROSS JOIN json_each(g.value, '$.sub_machines') s) s \
+         WHERE s.value ->> 'lifecycle' = 'managed') END)) \
+     FROM (SELECT machine_id, head, named, bytes, \
+         sum(bytes) OVER (ORDER BY machine_id ROWS UNBOUNDED PRECEDING) - bytes AS before \
+       FROM (WITH RECURSIVE reached (machine_id) AS ( \
+           SELECT value FROM json_each(?2) \
+           UNION SELECT n.value FROM reached \
+             CROSS JOIN machines m ON m.tenant = ?1 AND m.machine_id = reached.machine_id AND m.deleted = 0 \
+             CROSS JOIN revisions v ON v.tenant = ?1 AND v.machine_id = m.machine_id AND v.revision = m.head \
+             CROSS JOIN json_each(v.refers) n WHERE reached.machine_id <> ?3) \
+         SELECT machine_id, head, named, \
+           CASE WHEN named THEN octet_length(definition) ELSE octet_length(refers) END + 100 AS bytes \
+         FROM (SELECT m.machine_id, m.head, m.machine_id IN (SELECT value FROM json_each(?2)) AS named, v.definition, \
+             v.refers \
+           FROM reached CROSS JOIN machines m ON m.tenant = ?1 AND m.machine_id = reached.machine_id AND m.deleted = 0 \
+           CROSS JOIN revisions v ON v.tenant = ?1 AND v.machine_id = m.machine_id AND v.revision = m.head \
+           WHERE reached.machine_id <> ?3))) f \
+     CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = f.machine_id AND r.revision = f.head";
 
 /// The revision that this request's commit made, if it did: one of ?4, a JSON array of those that it tried to make.
 pub(crate) const MADE_BY: &str = "SELECT json_array(r.revision, r.created_at, m.created_at) \
@@ -43,7 +72,8 @@ pub(crate) const WRITE_MACHINE: &str = "INSERT INTO machines (tenant, machine_id
 
 /// Writes a revision.
 pub(crate) const WRITE_REVISION: &str = "INSERT INTO revisions (tenant, machine_id, revision, effective, supersedes, \
-       content_hash, label, definition, commit_id, created_at) VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+       content_hash, label, definition, commit_id, created_at, refers) \
+     VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 /// Hands the entities of a superseded revision over.
 pub(crate) const SUPERSEDE: &str =
@@ -53,31 +83,8 @@ pub(crate) const SUPERSEDE: &str =
 pub(crate) const REARM: &str = "INSERT INTO rearms (tenant, machine_id, revision, after_entity) \
      SELECT ?1, ?2, ?3, '' WHERE EXISTS (SELECT 1 FROM entities WHERE tenant = ?1 AND machine_id = ?2)";
 
-/// Live entities that run by revision ?4 in the states of ?3, a JSON array of [region, state].
-pub(crate) const LIVE_IN: &str = "SELECT json_array(region, state, entities) FROM ( \
-       SELECT p.value->>0 AS region, p.value->>1 AS state, (SELECT count(*) FROM ( \
-         SELECT 1 FROM entries n \
-         CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = n.entity_id AND e.uid = n.uid \
-         CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision AND r.effective = ?4 \
-         WHERE n.tenant = ?1 AND n.machine_id = ?2 AND n.region = p.value->>0 AND n.state = p.value->>1 \
-         LIMIT 1000)) AS entities FROM json_each(?3) p) WHERE entities > 0";
-
-/// Live entities that run by revision ?3, up to 1,000.
-pub(crate) const LIVE: &str = "SELECT json_array(count(*)) FROM (SELECT 1 FROM entities e \
-       CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision AND r.effective = ?3 \
-       WHERE e.tenant = ?1 AND e.machine_id = ?2 LIMIT 1000)";
-
-/// Aborts where an entity that runs by revision ?4 is in one of the states of ?3.
-pub(crate) const NONE_LIVE_IN: &str = "INSERT INTO violations (violated) SELECT 'live state' FROM json_each(?3) p \
-     CROSS JOIN entries n ON n.tenant = ?1 AND n.machine_id = ?2 AND n.region = p.value->>0 AND n.state = p.value->>1 \
-     CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = n.entity_id AND e.uid = n.uid \
-     CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision AND r.effective = ?4 \
-     LIMIT 1";
-
-/// Aborts where an entity runs by revision ?3.
-pub(crate) const NONE_LIVE: &str = "INSERT INTO violations (violated) SELECT 'live entity' FROM entities e \
-     CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision AND r.effective = ?3 \
-     WHERE e.tenant = ?1 AND e.machine_id = ?2 LIMIT 1";
+/// About the most bytes of the definitions that one is checked against.
+const MAX_FAMILY_BYTES: usize = 16 * 1024 * 1024;
 
 /// What becomes of the entities of a revision that is replaced (design 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +98,8 @@ struct Read {
     valid: Valid,
     text: String,
     hash: String,
+    /// The machines that it names as children: a JSON array, sorted.
+    refers: String,
 }
 
 struct Known {
@@ -108,6 +117,7 @@ impl Read {
         revision: u64,
         created_at: Millis,
         machine_created_at: Millis,
+        warnings: Vec<Warning>,
     ) -> Result<MachineView, Error> {
         let stored = StoredRevision {
             revision: Revision(revision),
@@ -116,8 +126,63 @@ impl Read {
             created_at,
             machine_created_at,
         };
-        machine_view(tenant, stored, self.valid.warnings.clone())
+        machine_view(tenant, stored, warnings)
     }
+
+    /// The statement that reads the machines that it reaches; none where it names none.
+    fn family(&self, tenant: &TenantId) -> Option<Statement> {
+        (self.refers != "[]").then(|| {
+            let params: [Param; 4] = [
+                tenant.as_str().into(),
+                self.refers.as_str().into(),
+                self.valid.definition.machine_id.as_str().into(),
+                i64::try_from(MAX_FAMILY_BYTES).unwrap_or(i64::MAX).into(),
+            ];
+            Statement::new(FAMILY, params)
+        })
+    }
+
+    /// Checks it against the machines that it reaches, the rows of [`FAMILY`]. Gives all its warnings.
+    ///
+    /// Nothing holds these machines still until the batch is written: two that are registered at the same time may not
+    /// see each other. That is as if the later had not been there (S2.49): the same rules bite when a child starts.
+    fn check(&self, rows: &[String]) -> Result<Vec<Warning>, Error> {
+        let rows: Vec<FamilyRow> = rows.iter().map(|row| decode(row)).collect::<Result<_, _>>()?;
+        let bytes = rows.iter().map(|row| row.0).max().unwrap_or_default();
+        if bytes > MAX_FAMILY_BYTES {
+            return Err(Error::TooLarge {
+                what: "what the definition reaches by its child machines",
+                bytes,
+                most: MAX_FAMILY_BYTES,
+            });
+        }
+        let mut family = Family::default();
+        for FamilyRow(_, machine_id, definition, managed) in rows {
+            match definition {
+                Some(text) => family.add_child(stored_definition(&machine_id, &text)?),
+                None => family.add_below(machine_id, managed),
+            }
+        }
+        let checked = family::check(self.valid.clone(), &family).map_err(Error::InvalidDefinition)?;
+        Ok(checked.warnings)
+    }
+}
+
+/// A row of [`FAMILY`]: the bytes up to it, the machine, its definition or its managed children.
+#[derive(Deserialize)]
+struct FamilyRow(usize, String, Option<String>, Vec<String>);
+
+/// A definition that was stored, and so found valid.
+fn stored_definition(machine_id: &str, text: &str) -> Result<Valid, Error> {
+    let corrupt = |problem: String| Error::Corrupt {
+        what: format!("the definition of machine `{machine_id}`"),
+        problem,
+    };
+    let document: Value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+    Definition::read(&document).map_err(|faults| {
+        let first = faults.first();
+        corrupt(first.map_or_else(String::new, |fault| format!("{}: {}", fault.path, fault.problem)))
+    })
 }
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -184,13 +249,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         loop {
             let ids: [Param; 2] = [tenant.as_str().into(), machine_id.as_str().into()];
             let [a, b] = ids.clone();
-            let batch = vec![
+            let mut batch = vec![
                 Statement::new(MACHINE, ids),
                 Statement::new(
                     MADE_BY,
                     [a, b, commit_id.as_str().into(), json!(tried).to_string().into()],
                 ),
             ];
+            batch.extend(read.family(tenant));
             let results = match self.read(batch).await {
                 Ok(results) => results,
                 Err(error) => {
@@ -198,11 +264,20 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     continue;
                 }
             };
+            let checked = read.check(rows_of(&results, 2));
             if let Some(made) = rows_of(&results, 1).first() {
-                // An earlier try of this request was applied after all.
+                // An earlier try of this request was applied after all: what it was decided on may have changed since.
                 let (revision, created, machine_created): (u64, i64, i64) = decode(made)?;
-                return read.made(tenant, revision, Millis(created), Millis(machine_created));
+                let warnings = checked.unwrap_or_else(|_| read.valid.warnings.clone());
+                return read.made(
+                    tenant,
+                    revision,
+                    Millis(created),
+                    Millis(machine_created),
+                    warnings,
+                );
             }
+            let warnings = checked?;
             let known = match rows_of(&results, 0).first() {
                 None => None,
                 Some(row) => {
@@ -244,7 +319,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             };
             match self.database.batch(batch).await {
                 // Nothing is read again: a read that fails would hide that it was written, and may find another's.
-                Ok(_) => return read.made(tenant, revision, now, created_at),
+                Ok(_) => return read.made(tenant, revision, now, created_at, warnings),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
                         tried.push(revision);
@@ -283,7 +358,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         )];
         let supersedes = head.filter(|_| in_flight == Some(InFlight::Follow));
         if let (Some(head), Some(old)) = (supersedes, known.and_then(|known| known.definition.as_deref())) {
-            let lost = lost(old, &read.valid);
+            let lost = Lost::of(old, &read.valid);
             let live = self.live(tenant, machine_id, head, &lost).await?;
             if !live.is_empty() {
                 return Err(Error::LiveStates {
@@ -291,16 +366,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     live,
                 });
             }
-            if !lost.states.is_empty() {
-                let states = json!(lost.states).to_string();
-                batch.push(Statement::new(
-                    NONE_LIVE_IN,
-                    [tenant_id(), machine(), states.into(), integer(head)],
-                ));
-            }
-            if !lost.added.is_empty() {
-                batch.push(Statement::new(NONE_LIVE, [tenant_id(), machine(), integer(head)]));
-            }
+            batch.extend(lost.guards(tenant, machine_id, head));
         }
         let label = read.valid.definition.label.as_deref();
         batch.push(Statement::new(
@@ -315,6 +381,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 read.text.as_str().into(),
                 commit_id.into(),
                 now.into(),
+                read.refers.as_str().into(),
             ],
         ));
         if let Some(head) = supersedes {
@@ -331,62 +398,23 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         Ok(batch)
     }
 
-    /// The live entities for which a new revision has no place.
-    async fn live(
-        &self,
-        tenant: &TenantId,
-        machine_id: &MachineId,
-        head: u64,
-        lost: &Lost,
-    ) -> Result<Vec<LiveState>, Error> {
-        if lost.states.is_empty() && lost.added.is_empty() {
-            return Ok(Vec::new());
-        }
-        let head = Param::Integer(i64::try_from(head).unwrap_or(i64::MAX));
-        let (tenant, machine) = (
-            || Param::from(tenant.as_str()),
-            || Param::from(machine_id.as_str()),
-        );
-        let states = json!(lost.states).to_string();
-        let batch = vec![
-            Statement::new(LIVE_IN, [tenant(), machine(), states.into(), head.clone()]),
-            Statement::new(LIVE, [tenant(), machine(), head]),
-        ];
-        let results = self.read(batch).await?;
-        let mut live = Vec::new();
-        for row in rows_of(&results, 0) {
-            let (region, state, entities): (String, String, u64) = decode(row)?;
-            live.push(LiveState {
-                region,
-                state: Some(state),
-                entities,
-            });
-        }
-        let (entities,) = match rows_of(&results, 1).first() {
-            Some(row) => decode::<(u64,)>(row)?,
-            None => (0,),
-        };
-        if entities > 0 {
-            let added = lost.added.iter().cloned();
-            live.extend(added.map(|region| LiveState {
-                region,
-                state: None,
-                entities,
-            }));
-        }
-        Ok(live)
-    }
-
-    /// Checks a definition without storing it.
+    /// Checks a definition without storing it; against the machines of a tenant where one is named.
     ///
     /// # Errors
     /// The body is no JSON or larger than a definition may be. Faults are no error here: the answer lists them.
-    pub fn validate(&self, body: &[u8]) -> Result<ValidationView, Error> {
-        match read_definition(body, None) {
-            Ok(read) => Ok(ValidationView {
+    pub async fn validate(&self, tenant: Option<&TenantId>, body: &[u8]) -> Result<ValidationView, Error> {
+        let checked = match read_definition(body, None) {
+            Ok(read) => match tenant.and_then(|tenant| read.family(tenant)) {
+                Some(family) => read.check(rows_of(&self.read(vec![family]).await?, 0)),
+                None => read.check(&[]),
+            },
+            Err(error) => Err(error),
+        };
+        match checked {
+            Ok(warnings) => Ok(ValidationView {
                 valid: true,
                 faults: Vec::new(),
-                warnings: read.valid.warnings,
+                warnings,
             }),
             Err(Error::InvalidDefinition(faults)) => Ok(ValidationView {
                 valid: false,
@@ -421,75 +449,15 @@ fn read_definition(body: &[u8], of_path: Option<&MachineId>) -> Result<Read, Err
         });
     }
     let valid = Definition::read(&own).map_err(Error::InvalidDefinition)?;
-    let faults = unsupported(&valid.definition);
-    if !faults.is_empty() {
-        return Err(Error::InvalidDefinition(faults));
-    }
     // What was read compiles; were it not so, the definition would be refused here and not at its first event.
     Machine::compile(&valid)
         .map_err(|error| Error::invalid("$", error.to_string(), "names that are defined"))?;
     let hash = content_hash(&text);
-    Ok(Read { valid, text, hash })
-}
-
-/// What a definition may say and this version does not carry out: it is refused rather than ignored.
-fn unsupported(definition: &Definition) -> Vec<Fault> {
-    let fault = |path: String| Fault {
-        path,
-        problem: "child machines are not supported by this version".to_owned(),
-        expected: "no `sub_machines`".to_owned(),
-    };
-    let mut faults = Vec::new();
-    if definition
-        .sub_machines
-        .as_ref()
-        .is_some_and(|subs| !subs.is_empty())
-    {
-        faults.push(fault("$.sub_machines".to_owned()));
-    }
-    for (index, region) in definition.regions.iter().flatten().enumerate() {
-        if region.sub_machines.as_ref().is_some_and(|subs| !subs.is_empty()) {
-            faults.push(fault(format!("$.regions[{index}].sub_machines")));
-        }
-    }
-    faults
-}
-
-/// What a new revision takes from the entities of the old one.
-struct Lost {
-    /// Region and state, for each state that is no more.
-    states: Vec<(String, String)>,
-    /// Regions in which they would have no entry.
-    added: Vec<String>,
-}
-
-fn lost(old: &str, new: &Valid) -> Lost {
-    let old: Map<String, Value> = serde_json::from_str(old).unwrap_or_default();
-    let old = Definition::read(&Value::Object(old))
-        .map(|valid| places(&valid.definition))
-        .unwrap_or_default();
-    let new = places(&new.definition);
-    let regions = |places: &BTreeSet<(String, String)>| -> BTreeSet<String> {
-        places.iter().map(|(region, _)| region.clone()).collect()
-    };
-    Lost {
-        states: old.difference(&new).cloned().collect(),
-        added: regions(&new).difference(&regions(&old)).cloned().collect(),
-    }
-}
-
-fn places(definition: &Definition) -> BTreeSet<(String, String)> {
-    let flat = definition
-        .states
-        .iter()
-        .flatten()
-        .map(|state| (FLAT_REGION.to_owned(), state.clone()));
-    let parallel = definition.regions.iter().flatten();
-    let parallel = parallel.flat_map(|region| {
-        region
-            .states
-            .iter()
-            .map(|state| (region.id.clone(), state.clone()))
-    });
-    flat.chain(parallel).collect()
+    let refers = json!(family::named(&valid.definition)).to_string();
+    Ok(Read {
+        valid,
+        text,
+        hash,
+        refers,
+    })
 }

@@ -327,7 +327,7 @@ fn anything(world: &World, chance: &mut Chance) -> (String, u16, Value) {
             200,
             block_on(engine.put_machine(&tenant, &machine, &body, in_flight.as_deref())),
         ),
-        2 => reply(200, engine.validate(&body)),
+        2 => reply(200, block_on(engine.validate(header, &body))),
         3 => reply(200, block_on(engine.evaluate(header, &machine, &body))),
         4 => reply(200, block_on(engine.evaluate_batch(header, &machine, &body))),
         5 => reply(201, block_on(engine.create_entity(&tenant, &machine, &body))),

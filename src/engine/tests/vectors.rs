@@ -194,7 +194,7 @@ fn perform(service: &Service, step: &Value, contract: &str, next: Option<&str>) 
                 block_on(engine.evaluate_batch(header.as_ref(), &machine, body)),
             );
         }
-        "validate" => return reply(200, engine.validate(body)),
+        "validate" => return reply(200, block_on(engine.validate(header.as_ref(), body))),
         _ => {}
     }
     let Some(tenant) = header else {

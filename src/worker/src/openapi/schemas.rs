@@ -35,6 +35,15 @@ pub(crate) struct OptionalTenantHeader {
     tenant: Option<String>,
 }
 
+/// The tenant whose machines a definition may name as children.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct CheckingTenantHeader {
+    /// The tenant. Without it, the definition is checked alone.
+    #[param(rename = "X-Tenant-Id", min_length = 1, max_length = 128)]
+    tenant: Option<String>,
+}
+
 /// A machine in a path.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]

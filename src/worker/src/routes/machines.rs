@@ -74,12 +74,14 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Ser
     Ok(Reply::json(201, &engine.create_machine(&tenant, &body).await?))
 }
 
-/// Checks a definition as a registration would, and registers nothing.
+/// Checks a definition as a registration would, and registers nothing. Where a tenant is named, its machines are those
+/// that the definition may name as children.
 #[utoipa::path(
     post,
     path = "/api/machines/validate",
     operation_id = "validateMachine",
     tag = "machines",
+    params(schemas::CheckingTenantHeader),
     request_body = schemas::Definition,
     responses(
         (status = 200, description = "Whether it is valid, every fault, and warnings of what may not be meant.", body = schemas::Validation),
@@ -87,8 +89,9 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Ser
     )
 )]
 #[worker::send]
-pub(crate) async fn validate(Body(body): Body, engine: Service) -> Answer {
-    Ok(Reply::json(200, &engine.validate(&body)?))
+pub(crate) async fn validate(tenant: Option<Tenant>, Body(body): Body, engine: Service) -> Answer {
+    let tenant = tenant.map(|Tenant(tenant)| tenant);
+    Ok(Reply::json(200, &engine.validate(tenant.as_ref(), &body).await?))
 }
 
 /// One machine.
