@@ -444,9 +444,8 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn new(definition: &'a Definition, family: &'a Family) -> Self {
         let own = definition.machine_id.as_str();
-        // What was registered under its name before is replaced by it.
-        let others = family.managed.iter().filter(|(id, _)| *id != own);
-        let edges: Vec<(&str, &str)> = others
+        let edges = family.managed.iter();
+        let edges: Vec<(&str, &str)> = edges
             .flat_map(|(id, children)| children.iter().map(|child| (id.as_str(), child.as_str())))
             .collect();
         Self {

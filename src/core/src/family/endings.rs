@@ -186,7 +186,8 @@ impl Endings {
         }
         let mut found = Vec::new();
         for step in steps {
-            if !budget.spend(machine.joins().len()) {
+            let work = machine.regions().len().saturating_add(machine.joins().len());
+            if !budget.spend(work) {
                 break;
             }
             found.extend(rest(machine, at, &step).filter(|next| next != at));
