@@ -78,6 +78,18 @@ impl<'a> Cascade<'a> {
         key: IdentityKey,
         cause: Cause,
     ) -> Result<(), Refusal> {
+        let started = self.step_alone(entity, moves, key, cause)?;
+        self.complete_started(started)
+    }
+
+    /// The same, without the completions. Gives the children that it started, in region order.
+    fn step_alone(
+        &mut self,
+        entity: EntityIx,
+        moves: &Moves,
+        key: IdentityKey,
+        cause: Cause,
+    ) -> Result<Children, Refusal> {
         self.write(entity)?;
         let before = self.instances(entity);
         let At {
@@ -91,12 +103,12 @@ impl<'a> Cascade<'a> {
             cause,
             timestamp,
             entered_at,
-            made: Made::Since(self.tree.commits()),
+            made: self.next_row(),
         };
         let rows = step.apply(self.tree.entity_mut(entity), moves);
         self.commit.rows.extend(rows);
         if before.is_empty() {
-            return Ok(());
+            return Ok(Children::new());
         }
         let changed: SmallVec<[(RegionIx, StateIx, Seq); 4]> = before
             .iter()
@@ -111,8 +123,13 @@ impl<'a> Cascade<'a> {
         if !left.is_empty() {
             self.cancel(&left, Some(&key))?;
         }
-        let started = self.start_all(entity, changed.iter().map(|(region, ..)| *region))?;
-        self.complete_started(&started)
+        self.start_all(entity, changed.iter().map(|(region, ..)| *region))
+    }
+
+    /// When an entry is made whose row comes next.
+    fn next_row(&self) -> Made {
+        let row = u32::try_from(self.commit.rows.len()).unwrap_or(u32::MAX);
+        Made::Since(self.tree.commits(), row)
     }
 
     /// What is there before a step, where that can concern children.
@@ -132,7 +149,10 @@ impl<'a> Cascade<'a> {
         let mut next = Some(entity);
         while let Some(entity) = next {
             next = match self.complete(entity)? {
-                Some(parent) => Some(parent),
+                Some((parent, started)) => {
+                    self.complete_started(started)?;
+                    Some(parent)
+                }
                 None => self.advance_legacy(entity, advance)?,
             };
         }
@@ -175,7 +195,7 @@ impl<'a> Cascade<'a> {
     pub(crate) fn start_initial(&mut self, entity: EntityIx) -> Result<(), Refusal> {
         let regions = self.tree.entity(entity).machine().regions().len();
         let started = self.start_all(entity, (0..regions).map(RegionIx::of))?;
-        self.complete_started(&started)
+        self.complete_started(started)
     }
 
     fn start_all(
@@ -196,11 +216,17 @@ impl<'a> Cascade<'a> {
         Ok(started)
     }
 
-    /// M7: what is final at its start completes at once, after its siblings were started.
-    fn complete_started(&mut self, started: &[EntityIx]) -> Result<(), Refusal> {
-        for child in started {
-            if self.tree.entity(*child).machine().rules().completes_at_start {
-                self.complete(*child)?;
+    /// M7: what is final at its start completes at once, after its siblings were started; and what its parent's step
+    /// starts then is looked at next. No recursion: only [`MOST_ENTITIES`] ends a loop of such children.
+    fn complete_started(&mut self, started: Children) -> Result<(), Refusal> {
+        let mut open = started;
+        open.reverse();
+        while let Some(child) = open.pop() {
+            if !self.tree.entity(child).machine().rules().completes_at_start {
+                continue;
+            }
+            if let Some((_, started)) = self.complete(child)? {
+                open.extend(started.into_iter().rev());
             }
         }
         Ok(())
@@ -232,6 +258,10 @@ impl<'a> Cascade<'a> {
                 self.wake(latest, entry)?;
                 return Ok(latest);
             }
+            // It was cancelled for good.
+            (Some(latest), Reentry::Resume) if self.is_cancelled(latest) => {
+                return Err(conflict(state, &made_of, self.tree.entity(latest), true));
+            }
             (Some(latest), Reentry::Fresh | Reentry::Resume) => {
                 self.forget(latest, true);
                 true
@@ -258,6 +288,7 @@ impl<'a> Cascade<'a> {
             region,
             state: entry.state,
             seq: entry.seq,
+            first_seq: entry.seq,
             managed: true,
             status: Status::Active,
             depth,
@@ -272,6 +303,12 @@ impl<'a> Cascade<'a> {
         self.live(LifeKind::Started, child, row, None);
         self.start_initial(child)?;
         Ok(child)
+    }
+
+    /// Whether a row has moved an entity since it was made.
+    pub(crate) fn has_moved(&self, entity: EntityIx) -> bool {
+        let mut entries = self.tree.entity(entity).entries();
+        entries.any(|(_, entry)| entry.made != Made::AtCreation)
     }
 
     /// Hangs a new child into the tree.
@@ -291,7 +328,13 @@ impl<'a> Cascade<'a> {
             .is_some_and(|place| place.cancelled_with == Some(child))
     }
 
-    /// Wakes a child and all that its cancel ended, outermost first (R9b).
+    fn is_cancelled(&self, child: EntityIx) -> bool {
+        self.tree
+            .place(child)
+            .is_some_and(|place| place.status == Status::Cancelled)
+    }
+
+    /// Wakes a child and all that its cancel ended, in the order in which they would be started (R9b).
     fn wake(&mut self, top: EntityIx, entry: &Entry) -> Result<(), Refusal> {
         let mut sleeping = self.tree.subtree(top);
         sleeping.retain(|ix| {
@@ -299,7 +342,7 @@ impl<'a> Cascade<'a> {
                 .place(*ix)
                 .is_some_and(|place| place.cancelled_with == Some(top))
         });
-        sleeping.sort_by(|a, b| self.tree.outermost_first(*a, *b));
+        sleeping.sort_by(|a, b| self.tree.in_order(*a, *b));
         for child in sleeping {
             self.write(child)?;
             let Some(place) = self.tree.place(child) else {
@@ -329,7 +372,7 @@ impl<'a> Cascade<'a> {
             entered_at,
             ..
         } = self.at;
-        let made = Made::Since(self.tree.commits());
+        let made = self.next_row();
         let Entity {
             machine,
             entries,
@@ -454,8 +497,9 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// Completes a managed child, if it is complete, and moves its parent on (S2.185 to S2.191). Gives the parent then.
-    fn complete(&mut self, child: EntityIx) -> Result<Option<EntityIx>, Refusal> {
+    /// Completes a managed child, if it is complete, and moves its parent on (S2.185 to S2.191). Gives the parent then,
+    /// and the children that its step started.
+    fn complete(&mut self, child: EntityIx) -> Result<Option<(EntityIx, Children)>, Refusal> {
         let Some(place) = self.tree.place(child) else {
             return Ok(None);
         };
@@ -471,8 +515,9 @@ impl<'a> Cascade<'a> {
         };
         let place = place.clone();
         let (parent, sub_key) = (place.parent, self.sub_key(&place));
-        let own = self.commit.rows.iter().rev().find(|row| row.entity == child);
-        let key = own.map(|row| row.key.clone());
+        let own = || self.commit.rows.iter().rev().filter(|row| row.entity == child);
+        let key = own().next().map(|row| row.key.clone());
+        let by = own().find(|row| row.begins_step()).map(|row| row.key.clone());
         self.write(child)?;
         let ended = self.at.entered_at;
         self.tree.entity_mut(child).disarm();
@@ -487,14 +532,14 @@ impl<'a> Cascade<'a> {
             .tree
             .children_where(|place| place.parent == child && place.status == Status::Active)
             .collect();
-        self.end_below(child, &below, key.as_ref())?;
+        self.end_below(child, &below, by.as_ref())?;
         let cause = Cause::SubComplete {
             managed: true,
             child,
             key,
         };
-        self.move_on(parent, place.region, target, sub_key, cause)?;
-        Ok(Some(parent))
+        let started = self.move_on(parent, place.region, target, sub_key, cause)?;
+        Ok(Some((parent, started)))
     }
 
     /// Ends everything below a child that has completed: none of it wakes again.
@@ -521,17 +566,16 @@ impl<'a> Cascade<'a> {
     fn advance_legacy(&mut self, child: EntityIx, advance: Advance) -> Result<Option<EntityIx>, Refusal> {
         match advance {
             Advance::None => return Ok(None),
-            Advance::UpTo(entity) if entity == child => return Ok(None),
+            Advance::UpTo(entity) if !self.tree.is_below(child, entity) => return Ok(None),
             Advance::UpTo(_) | Advance::All => {}
         }
         let Some(place) = self.tree.place(child).filter(|place| !place.managed) else {
             return Ok(None);
         };
         let parent = place.parent;
-        if !self.tree.is_live(parent) || self.tree.entity(parent).entry(place.region).state != place.state {
+        let Some(region) = self.tree.legacy_region(child).filter(|_| self.tree.is_live(parent)) else {
             return Ok(None);
-        }
-        let region = place.region;
+        };
         let moved = self.recover(parent, region, child)?;
         Ok(moved.then_some(parent))
     }
@@ -559,7 +603,8 @@ impl<'a> Cascade<'a> {
             child,
             key: self.tree.entity(child).entry(RegionIx::of(0)).key.clone(),
         };
-        self.move_on(parent, region, target, key, cause)?;
+        let started = self.move_on(parent, region, target, key, cause)?;
+        self.complete_started(started)?;
         Ok(true)
     }
 
@@ -571,7 +616,7 @@ impl<'a> Cascade<'a> {
         target: StateIx,
         key: IdentityKey,
         cause: Cause,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Children, Refusal> {
         let entity = self.tree.entity(parent);
         let own = Move {
             region,
@@ -579,7 +624,7 @@ impl<'a> Cascade<'a> {
             join: None,
         };
         let moves = decide(entity.machine(), &entity.configuration(), Moves::from_iter([own]))?;
-        self.step(parent, &moves, key, cause)
+        self.step_alone(parent, &moves, key, cause)
     }
 
     fn sub_key(&self, place: &Place) -> IdentityKey {

@@ -196,6 +196,12 @@ impl Row {
         }
     }
 
+    /// Whether it is the first of its step: neither a join's, nor one of a broadcast's later ones.
+    pub(crate) fn begins_step(&self) -> bool {
+        let later = matches!(&self.key, IdentityKey::Event { region: Some(_), .. });
+        !later && !matches!(self.cause, Cause::Join { .. })
+    }
+
     /// Its `event_params`; engine rows have none.
     pub fn event_params(&self) -> Option<&Params> {
         match &self.cause {

@@ -52,8 +52,8 @@ pub enum Made {
     AtCreation,
     /// By the stored row of that id; 0 where nobody asked for it.
     Stored(u64),
-    /// By the commit of that number since the tree was read.
-    Since(u32),
+    /// Since the tree was read: by that row of the commit of that number.
+    Since(u32, u32),
 }
 
 /// The timer of an entry.
@@ -78,6 +78,19 @@ impl Timer {
         match self {
             Self::Armed(due) => Some(*due),
             Self::Off | Self::Parked { .. } => None,
+        }
+    }
+}
+
+impl Made {
+    /// So many rows later in the same commit.
+    pub(crate) fn later(self, rows: usize) -> Self {
+        match self {
+            Self::Since(commit, row) => {
+                let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+                Self::Since(commit, row.saturating_add(rows))
+            }
+            other => other,
         }
     }
 }

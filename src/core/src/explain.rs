@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::commit::Outcome;
 use crate::definition::shape::shortened;
 use crate::definition::{GuardOp, TIMEOUT_EVENT};
-use crate::entity::Entity;
+use crate::entity::{Entity, Params};
 use crate::forward;
 use crate::guard::{Failing, Guard, Lookup, Source};
 use crate::ids::Millis;
@@ -350,17 +350,84 @@ fn is_forwarded_to(tree: &Tree, from: EntityIx, to: EntityIx) -> bool {
 }
 
 /// The events that an entity, and the live ones below it, can take by the states they are in: outermost first, then in
-/// definition order.
+/// definition order. A legacy child that the first event forwarded to it would make counts as there.
 ///
 /// What an earlier unguarded transition always takes first is left out, and so is what no event can pass.
-pub fn events(tree: &Tree, from: EntityIx) -> Vec<PossibleEvent> {
-    let mut possible = Vec::new();
+pub fn events(tree: &Tree, from: EntityIx, now: Millis) -> Vec<PossibleEvent> {
+    let mut possible: Vec<PossibleEvent> = Vec::new();
     for (ix, at) in below(tree, from) {
-        if tree.is_live(ix) {
-            possible.extend(own_events(tree.entity(ix), &at));
+        if !tree.is_live(ix) {
+            continue;
+        }
+        let reached = ix == from || at.forwarded;
+        let own = own_events(tree.entity(ix), &at).into_iter().map(|mut event| {
+            // What an entity above always takes is not handed on.
+            event.at.forwarded &= !is_taken_above(tree, from, ix, &event.event_type);
+            event
+        });
+        possible.extend(own);
+        if reached {
+            for (child, at) in unmade(tree, ix, now) {
+                let own = own_events(&child, &at).into_iter();
+                possible.extend(own.filter(|event| {
+                    !takes_always(tree.entity(ix), &event.event_type)
+                        && !is_taken_above(tree, from, ix, &event.event_type)
+                }));
+            }
         }
     }
     possible
+}
+
+/// Whether an entity takes an event whatever its params.
+fn takes_always(entity: &Entity, event_type: &str) -> bool {
+    let machine = entity.machine();
+    let Some(row) = machine.event(event_type) else {
+        return false;
+    };
+    let mut leaving = entity.entries().flat_map(|(_, entry)| row.leaving(entry.state));
+    leaving.any(|transition| {
+        let guard = machine.transition(*transition).guard.as_ref();
+        guard.map_or(Some(true), Guard::constant) == Some(true)
+    })
+}
+
+/// Whether an entity on the way down to another always takes an event.
+fn is_taken_above(tree: &Tree, from: EntityIx, to: EntityIx, event_type: &str) -> bool {
+    let mut entity = to;
+    while entity != from {
+        let Some(place) = tree.place(entity) else { return false };
+        entity = place.parent;
+        if takes_always(tree.entity(entity), event_type) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The legacy children of an entity's states that are not made yet.
+fn unmade(tree: &Tree, parent: EntityIx, now: Millis) -> Vec<(Entity, Whereabouts)> {
+    let entity = tree.entity(parent);
+    let mut found = Vec::new();
+    for (_, entry) in entity.entries() {
+        let state = entity.machine().state(entry.state);
+        let Some(sub) = state.child().filter(|sub| !sub.managed) else {
+            continue;
+        };
+        let id = entity.id().of_child(&state.name, None);
+        let machine = tree.library().and_then(|library| library.get(&sub.machine_id));
+        let Some(machine) = machine.filter(|machine| !tree.is_taken(machine.id(), &id)) else {
+            continue;
+        };
+        let at = Whereabouts {
+            machine_id: machine.id().as_str().to_owned(),
+            entity_id: id.as_str().to_owned(),
+            target: None,
+            forwarded: true,
+        };
+        found.push((Entity::create(Arc::clone(machine), id, Params::new(), now), at));
+    }
+    found
 }
 
 fn own_events(entity: &Entity, at: &Whereabouts) -> Vec<PossibleEvent> {

@@ -64,6 +64,10 @@ pub fn deliver(tree: &mut Tree, entity: EntityIx, event: &Event, seen: Seen<'_>,
     let mut delivery = Delivery {
         addressed: entity,
         event,
+        again: Event {
+            expected_version: None,
+            ..event.clone()
+        },
         seen,
         now,
         made: Vec::new(),
@@ -74,7 +78,11 @@ pub fn deliver(tree: &mut Tree, entity: EntityIx, event: &Event, seen: Seen<'_>,
         tree.keep();
         let previous = tree.entity(entity).configuration();
         delivery.chain.clear();
-        let came = delivery.attempt(tree, entity);
+        // What stood before may have ended it.
+        let came = match before_transitions(tree, entity, &delivery.again, None, now) {
+            Some(Outcome::Refusal(refusal)) => Err(refusal),
+            _ => delivery.attempt(tree, entity),
+        };
         let outcome = match came {
             Ok(Came::Commit(commit)) => Outcome::Commit(commit),
             Ok(Came::Nothing) => Outcome::NoTransition,
@@ -109,6 +117,8 @@ pub fn deliver(tree: &mut Tree, entity: EntityIx, event: &Event, seen: Seen<'_>,
 struct Delivery<'a> {
     addressed: EntityIx,
     event: &'a Event,
+    /// The event, once its expected version was checked.
+    again: Event,
     seen: Seen<'a>,
     now: Millis,
     /// The commits that made children on the way.
@@ -190,6 +200,7 @@ impl Delivery<'_> {
             return Ok(if machine.rules().mended_children {
                 Came::Duplicate
             } else {
+                self.chain.pop();
                 Came::Nothing
             });
         }
@@ -275,6 +286,7 @@ impl Delivery<'_> {
             region,
             state: entry.state,
             seq: entry.seq,
+            first_seq: entry.seq,
             managed: false,
             status: Status::Active,
             depth: 0,
@@ -288,7 +300,10 @@ impl Delivery<'_> {
         let child = cascade.hang(entity, place)?;
         if mended {
             cascade.start_initial(child)?;
-            cascade.finish(child, Advance::All)?;
+            // Only a child of its own can have moved it on by now: what it is made in proves nothing.
+            if cascade.has_moved(child) {
+                cascade.finish(child, Advance::All)?;
+            }
         }
         let mut commit = cascade.done();
         commit.target = child;

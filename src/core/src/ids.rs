@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub const MAX_NAME_BYTES: usize = 128;
 /// Most bytes of an entity id that a caller gives.
 pub const MAX_ENTITY_ID_BYTES: usize = 256;
+/// What stands in a child's id between its parent's and the compound state (S2.207).
+pub const CHILD_MARK: &str = "::sub::";
 /// Most bytes of a child's id that a caller names: that of eight levels below the longest, each in the longest state.
 pub const MAX_CHILD_ID_BYTES: usize = 2048;
 /// Timestamps given by callers stay within ±2^53, so that every host can carry them as a number (R14).
@@ -129,7 +131,7 @@ impl EntityId {
     /// longer than an id that a caller gives.
     #[must_use]
     pub fn of_child(&self, state: &str, seq: Option<Seq>) -> Self {
-        let mut id = format!("{}::sub::{state}", self.0);
+        let mut id = format!("{}{CHILD_MARK}{state}", self.0);
         if let Some(seq) = seq {
             id.push_str("::");
             id.push_str(&seq.to_string());

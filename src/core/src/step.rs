@@ -169,7 +169,7 @@ fn alone(tree: &mut Tree, target: EntityIx, event: &Event, now: Millis) -> Outco
         Ok(moves) => moves,
         Err(refusal) => return Outcome::Refusal(refusal),
     };
-    let made = Made::Since(tree.begin());
+    let made = Made::Since(tree.begin(), 0);
     let entity = tree.entity_mut(target);
     entity.version = entity.version.next();
     entity.updated_at = now;
@@ -328,6 +328,7 @@ pub(crate) struct Step {
     pub(crate) timestamp: i64,
     /// What the entries it makes begin with (R5, R16).
     pub(crate) entered_at: Millis,
+    /// When its first entry is made.
     pub(crate) made: Made,
 }
 
@@ -376,7 +377,7 @@ impl Step {
                 entered_at: self.entered_at,
                 timer: armed(machine.first_due(change.to, self.entered_at)),
                 key: Some(key.clone()),
-                made: self.made,
+                made: self.made.later(rows.len()),
             };
             #[expect(
                 clippy::indexing_slicing,

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use smallvec::SmallVec;
 
-use crate::entity::Entity;
+use crate::entity::{Entity, Entry};
 use crate::ids::{EntityId, MachineId, Millis, Seq};
 use crate::machine::{Machine, RegionIx, StateIx, SubMachine};
 
@@ -103,6 +103,8 @@ pub struct Place {
     pub state: StateIx,
     /// The entry instance of the compound state that it belongs to.
     pub seq: Seq,
+    /// The first that it belonged to, before it ever woke.
+    pub first_seq: Seq,
     /// Whether it lives with that entry; a legacy child outlives it.
     pub managed: bool,
     /// Whether it takes part.
@@ -365,6 +367,37 @@ impl Tree {
             .collect();
         regions.reverse();
         regions
+    }
+
+    /// Whether an entity hangs, however deep, below another.
+    pub(crate) fn is_below(&self, entity: EntityIx, above: EntityIx) -> bool {
+        let up = |ix: &EntityIx| self.place(*ix).map(|place| place.parent);
+        std::iter::successors(up(&entity), up).any(|ix| ix == above)
+    }
+
+    /// The parent's region that is in a legacy child's state: that of its place, or another with a state of that name.
+    pub(crate) fn legacy_region(&self, child: EntityIx) -> Option<RegionIx> {
+        let place = self.place(child).filter(|place| !place.managed)?;
+        let (parent, child) = (self.entity(place.parent), self.entity(child));
+        if parent.entry(place.region).state == place.state {
+            return Some(place.region);
+        }
+        let holds = |entry: &Entry| {
+            let state = parent.machine().state(entry.state);
+            state.child().is_some_and(|sub| {
+                !sub.managed
+                    && sub.machine_id == *child.machine().id()
+                    && parent.id().of_child(&state.name, None) == *child.id()
+            })
+        };
+        let mut regions = parent.entries().filter(|(_, entry)| holds(entry));
+        regions.next().map(|(region, _)| region)
+    }
+
+    /// A parent before its children, siblings in region order, then in the order of the tree.
+    pub(crate) fn in_order(&self, a: EntityIx, b: EntityIx) -> Ordering {
+        let regions = self.regions_to(a).cmp(&self.regions_to(b));
+        regions.then_with(|| a.cmp(&b))
     }
 
     /// Outermost first, then in region order, then in the order of the tree (R5).

@@ -3,7 +3,8 @@
 -- One row for each incarnation of a child: where it hangs in its tree, and whether it lives. `root_uid` names the tree:
 -- the topmost ancestor, legacy links included. `current` marks what an event of the tree has to know: the live ones, the
 -- latest child of each compound state of a live entity, and what can wake. `cancelled_with` is the child whose cancel
--- ended it, where that can wake again. `depth` and `path` count managed levels (S2.182, S2.209).
+-- ended it, where that can wake again. It belonged to the entries from `first_seq` to `seq`: each time it wakes to
+-- another. `depth` and `path` count managed levels (S2.182, S2.209).
 CREATE TABLE instances (
   uid TEXT NOT NULL PRIMARY KEY,
   tenant TEXT NOT NULL,
@@ -18,6 +19,7 @@ CREATE TABLE instances (
   region TEXT NOT NULL,
   state TEXT NOT NULL,
   seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('managed', 'legacy')),
   status TEXT NOT NULL CHECK (status IN ('active', 'completed', 'cancelled')),
   depth INTEGER NOT NULL CHECK (depth >= 0),

@@ -1,21 +1,24 @@
 //! Many events in one request: grouped by entity, read, decided and written set-wise (S2.244, S2.259, R19).
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use statewright_core::answer::{ActionView, Answer, StateView};
-use statewright_core::ids::TenantId;
+use statewright_core::ids::{EntityId, MachineId, TenantId};
 
 use crate::Engine;
-use crate::database::{Clock, Database, DatabaseError, Random, random_name};
+use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::EntityName;
-use crate::load_many::{Found, Target, load_many, loaded_many};
+use crate::evaluate::{ROW_NUMBERS, number};
+use crate::load::{EntityName, rows_of, text};
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
-use crate::store::{MOST_PARAMETER_BYTES, TreeWrite, held, store_held};
+use crate::store::{MOST_PARAMETER_BYTES, RowNumbers, TreeWrite, store_held};
+use crate::trees::{Found, Target, load_trees, loaded_trees};
 
 /// The answer to a batch (S2.259).
 #[derive(Debug, Serialize)]
@@ -46,17 +49,23 @@ pub struct BatchResult {
 
 /// The events of one entity, in the order of the request.
 struct Group {
-    name: EntityName,
+    target: Target,
     events: Vec<(usize, EventRequest)>,
     existed: bool,
-    attempts: Vec<Attempt>,
+    attempts: Vec<Arc<Attempt>>,
 }
 
-/// A write whose end is unknown, and the answers that it gives if it was applied.
+/// A write whose end is unknown, and the answers that it gives if it was applied, by their places in the request.
 struct Attempt {
     commit_id: String,
-    key: Option<String>,
-    answers: Vec<Result<Answer, Error>>,
+    answers: Vec<(usize, Result<Answer, Error>)>,
+    uids: Vec<String>,
+}
+
+/// The groups of one tree, which are decided together.
+struct Joined<'a> {
+    deciding: Deciding<'a>,
+    groups: Vec<Group>,
 }
 
 type Answers = Vec<Option<Result<Answer, Error>>>;
@@ -100,12 +109,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                         entity_id,
                     };
                     let group = groups.entry(name.clone()).or_insert_with(|| Group {
-                        name,
+                        target: Target::new(name),
                         events: Vec::new(),
                         existed: false,
                         attempts: Vec::new(),
                     });
-                    group.events.push((place, event));
+                    group.add(place, event);
                 }
                 Err(error) => {
                     ids.push(None);
@@ -140,7 +149,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
     }
 
-    /// One read batch and one write batch. `spent` is about how many bytes the batch writes and answers.
+    /// One read batch and one write batch. Groups of one tree are decided together, in the order of the request. `spent` is about how many bytes the batch writes and answers.
     async fn round(
         &self,
         groups: Vec<Group>,
@@ -148,8 +157,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         first: bool,
         spent: &mut usize,
     ) -> Round {
-        let targets: Vec<Target> = groups.iter().map(Group::target).collect();
-        let (load, known) = load_many(&targets, &self.cache, !first);
+        let targets: Vec<Target> = groups.iter().map(|group| group.target.clone()).collect();
+        let (load, reading) = load_trees(&targets, &self.cache, !first);
         let results = match self.database.batch(load).await {
             Ok(results) => results,
             Err(error) => {
@@ -159,7 +168,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 };
             }
         };
-        let found = match loaded_many(&targets, &results, &self.cache, known) {
+        let found = match loaded_trees(&targets, &results, &self.cache, reading) {
             Ok(found) => found,
             Err(error) => {
                 for group in &groups {
@@ -173,8 +182,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         };
         let now = self.clock.now();
         let mut open = Vec::new();
-        let mut decided: Vec<Decided> = Vec::new();
-        let mut writes: Vec<TreeWrite> = Vec::new();
+        let mut trees: BTreeMap<EntityName, Joined<'_>> = BTreeMap::new();
         for (mut group, found) in groups.into_iter().zip(found) {
             let loaded = match found {
                 Found::Loaded(loaded) => *loaded,
@@ -183,7 +191,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     continue;
                 }
                 Found::NoMachine => {
-                    group.fail(answers, &Error::NoMachine(group.name.machine_id.to_string()));
+                    group.fail(answers, &Error::NoMachine(group.target.name.machine_id.to_string()));
                     continue;
                 }
                 Found::Failed(error) => {
@@ -194,100 +202,171 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             let applied = group
                 .attempts
                 .iter()
-                .find(|attempt| loaded.seen.iter().any(|seen| seen.commit_id == attempt.commit_id));
+                .find(|attempt| loaded.seen.iter().any(|seen| seen.commit_id == attempt.commit_id))
+                .cloned();
             if let Some(applied) = applied {
-                for ((place, _), answer) in group.events.iter().zip(&applied.answers) {
-                    settle(answers, *place, answer.clone());
-                }
+                self.settle_applied(&group, &applied, answers).await;
                 continue;
             }
-            if group.existed && loaded.stored.is_none() {
+            if group.existed && !loaded.exists() {
                 group.fail(
                     answers,
                     &Error::DeletedMeanwhile {
-                        entity: group.name.entity_id.to_string(),
+                        entity: group.target.name.entity_id.to_string(),
                     },
                 );
                 continue;
             }
-            group.existed = loaded.stored.is_some();
-            let mut deciding = Deciding::new(loaded, now, &self.random);
-            let mut answered = 0_usize;
-            let outcomes: Vec<_> = group
-                .events
+            group.existed = loaded.exists();
+            match trees.entry(loaded.root_name()) {
+                Entry::Vacant(place) => {
+                    place.insert(Joined {
+                        deciding: Deciding::new(loaded, now, &self.random),
+                        groups: vec![group],
+                    });
+                }
+                Entry::Occupied(mut tree) => {
+                    let tree = tree.get_mut();
+                    tree.deciding.join(loaded);
+                    tree.groups.push(group);
+                }
+            }
+        }
+        self.decide_and_write(trees, open, answers, spent).await
+    }
+
+    async fn decide_and_write(
+        &self,
+        trees: BTreeMap<EntityName, Joined<'_>>,
+        mut open: Vec<Group>,
+        answers: &mut Answers,
+        spent: &mut usize,
+    ) -> Round {
+        let mut decided: Vec<Decided> = Vec::new();
+        let mut writes: Vec<TreeWrite> = Vec::new();
+        // Whom this round makes: no other tree of it may make the same.
+        let mut made: BTreeSet<(MachineId, EntityId)> = BTreeSet::new();
+        let mut moved = false;
+        for (root, Joined { mut deciding, mut groups }) in trees {
+            let before = *spent;
+            let mut events: Vec<(usize, &EntityName, &EventRequest)> = groups
                 .iter()
-                .map(|(_, event)| {
-                    let bytes = spent.saturating_add(answered).saturating_add(deciding.written());
-                    if bytes > MAX_WRITTEN_BYTES {
-                        let most = MAX_WRITTEN_BYTES;
-                        return Err(Error::BatchFull { most });
-                    }
-                    let answer = deciding.event(event)?;
-                    answered = answered.saturating_add(bytes_of(&answer));
-                    Ok(answer)
+                .flat_map(|group| {
+                    let events = group.events.iter();
+                    events.map(|(place, event)| (*place, &group.target.name, event))
                 })
                 .collect();
+            events.sort_by_key(|(place, ..)| *place);
+            let mut answered = 0_usize;
+            let mut adoption = None;
+            let mut outcomes = Vec::with_capacity(events.len());
+            for (place, name, event) in events {
+                let bytes = before.saturating_add(answered).saturating_add(deciding.written());
+                let outcome = if bytes > MAX_WRITTEN_BYTES {
+                    let most = MAX_WRITTEN_BYTES;
+                    Err(Error::BatchFull { most })
+                } else {
+                    deciding.event(name, event)
+                };
+                match &outcome {
+                    Ok(answer) => answered = answered.saturating_add(bytes_of(answer)),
+                    Err(error) => adoption = adoption.or_else(|| deciding.adoption(error)),
+                }
+                outcomes.push((place, outcome));
+            }
+            if let Some(adoption) = adoption {
+                // A legacy child is to be adopted first; then all of the tree's events are decided anew.
+                moved |= self.adopt(&deciding, &adoption).await.is_err();
+                for group in &mut groups {
+                    group.target.wanted.retain(|wanted| *wanted != adoption);
+                }
+                open.extend(groups);
+                continue;
+            }
+            let mut makes = deciding.children_made();
+            if deciding.makes_root() {
+                makes.push((root.machine_id.clone(), root.entity_id.clone()));
+            }
+            if makes.iter().any(|one| made.contains(one)) {
+                moved = true;
+                open.extend(groups);
+                continue;
+            }
             let bytes = answered.saturating_add(deciding.written());
             *spent = spent.saturating_add(bytes);
             match deciding.write() {
                 Some(write) => {
+                    made.extend(makes);
                     writes.push(write);
                     decided.push(Decided {
-                        group,
+                        groups,
                         key: deciding.key(),
+                        made: deciding.children_made(),
+                        uids: deciding.uids(),
                         answers: outcomes,
                         bytes,
                     });
                 }
-                None => group.settle(answers, outcomes),
+                None => settle_all(answers, outcomes),
             }
         }
+        let contended = || DatabaseError::Constraint("some entities moved".to_owned());
         if writes.is_empty() {
-            return Round { open, failure: None };
+            let failure = moved.then(contended);
+            return Round { open, failure };
         }
         let commit_id = random_name(&self.random);
-        let written = self.database.batch(store_held(&writes, &commit_id)).await;
-        match written {
+        let numbered = decided.iter().any(Decided::tells_of_instances);
+        let mut storing = store_held(&writes, &commit_id, numbered);
+        match self.database.batch(storing.take()).await {
             Ok(results) => {
-                let held = held(&results).unwrap_or_default();
-                let mut moved = false;
-                for (place, decided) in decided.into_iter().enumerate() {
+                let held = storing.held(&results).unwrap_or_default();
+                let numbers = storing.numbers(&results).unwrap_or_default();
+                for (place, mut decided) in decided.into_iter().enumerate() {
                     if held.binary_search(&place).is_ok() {
-                        decided.group.settle(answers, decided.answers);
+                        decided.number(&numbers);
+                        settle_all(answers, decided.answers);
                     } else {
                         moved = true;
                         // It is decided anew.
                         *spent = spent.saturating_sub(decided.bytes);
-                        open.push(decided.group);
+                        open.extend(decided.again(None));
                     }
                 }
-                let failure = moved.then(|| DatabaseError::Constraint("some entities moved".to_owned()));
+                let failure = moved.then(contended);
                 Round { open, failure }
             }
             Err(error) => {
                 let uncertain = matches!(error, DatabaseError::Uncertain(_));
-                for Decided {
-                    mut group,
-                    key,
-                    answers,
-                    bytes,
-                } in decided
-                {
-                    *spent = spent.saturating_sub(bytes);
-                    if uncertain {
-                        group.attempts.push(Attempt {
-                            commit_id: commit_id.clone(),
-                            key,
-                            answers,
-                        });
-                    }
-                    open.push(group);
+                for decided in decided {
+                    *spent = spent.saturating_sub(decided.bytes);
+                    open.extend(decided.again(uncertain.then_some(&commit_id)));
                 }
                 Round {
                     open,
                     failure: Some(error),
                 }
             }
+        }
+    }
+
+    /// The answers of a write that was applied after all.
+    async fn settle_applied(&self, group: &Group, applied: &Attempt, answers: &mut Answers) {
+        let mine = |place: usize| group.events.iter().any(|(of, _)| *of == place);
+        let tells = |answer: &Result<Answer, Error>| answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
+        let mut numbers = RowNumbers::default();
+        if applied.answers.iter().any(|(place, answer)| mine(*place) && tells(answer)) {
+            let params = [text(&applied.uids), applied.commit_id.as_str().into()];
+            // That they cannot be read must not hide that it was applied.
+            let results = self.read(vec![Statement::new(ROW_NUMBERS, params)]).await;
+            numbers = RowNumbers::read(rows_of(&results.unwrap_or_default(), 0)).unwrap_or_default();
+        }
+        for (place, answer) in applied.answers.iter().filter(|(place, _)| mine(*place)) {
+            let mut answer = answer.clone();
+            if let Ok(answer) = &mut answer {
+                number(answer, &applied.uids, &numbers);
+            }
+            settle(answers, *place, answer);
         }
     }
 }
@@ -298,12 +377,58 @@ struct Round {
     failure: Option<DatabaseError>,
 }
 
+/// A tree that was decided on.
 struct Decided {
-    group: Group,
-    key: Option<String>,
-    answers: Vec<Result<Answer, Error>>,
+    groups: Vec<Group>,
+    key: Option<(String, String)>,
+    /// The children that it makes.
+    made: Vec<(MachineId, EntityId)>,
+    uids: Vec<String>,
+    answers: Vec<(usize, Result<Answer, Error>)>,
     /// About how many bytes it writes and answers.
     bytes: usize,
+}
+
+impl Decided {
+    fn tells_of_instances(&self) -> bool {
+        let mut answers = self.answers.iter().filter_map(|(_, answer)| answer.as_ref().ok());
+        answers.any(|answer| !answer.instances.is_empty())
+    }
+
+    fn number(&mut self, numbers: &RowNumbers) {
+        for (_, answer) in &mut self.answers {
+            if let Ok(answer) = answer {
+                number(answer, &self.uids, numbers);
+            }
+        }
+    }
+
+    /// The groups, to be decided anew; with the commit whose end is unknown.
+    fn again(self, commit_id: Option<&String>) -> Vec<Group> {
+        let Self {
+            mut groups,
+            key,
+            made,
+            uids,
+            answers,
+            ..
+        } = self;
+        let attempt = commit_id.map(|commit_id| {
+            Arc::new(Attempt {
+                commit_id: commit_id.clone(),
+                answers,
+                uids,
+            })
+        });
+        for group in &mut groups {
+            group.target.want(made.clone());
+            if let Some(attempt) = &attempt {
+                group.target.attempts.extend(key.clone());
+                group.attempts.push(Arc::clone(attempt));
+            }
+        }
+        groups
+    }
 }
 
 /// About how many bytes an answer has. What is short in every answer is not looked at.
@@ -324,42 +449,47 @@ fn bytes_of(answer: &Answer) -> usize {
             text.len() + 200
         }
     });
+    let instances = answer.instances.iter().map(|life| {
+        let ids = life.entity_id.len() + life.parent.entity_id.len() + life.parent.state.len() * 3;
+        ids + 600
+    });
     let explained = answer.explain.as_deref().map_or(0, json_bytes);
     states
         .into_iter()
         .chain(transitions)
         .chain(actions)
+        .chain(instances)
         .sum::<usize>()
         + explained
         + 500
 }
 
 impl Group {
-    fn target(&self) -> Target {
-        let mut keys: Vec<String> = self
-            .events
-            .iter()
-            .filter_map(|(_, event)| Some(event.event.identity()?.to_string()))
-            .collect();
-        keys.extend(self.attempts.iter().filter_map(|attempt| attempt.key.clone()));
-        keys.sort_unstable();
-        keys.dedup();
-        Target {
-            name: self.name.clone(),
-            keys,
+    fn add(&mut self, place: usize, event: EventRequest) {
+        if let Some(identity) = event.event.identity() {
+            let key = identity.to_string();
+            if let Err(at) = self.target.keys.binary_search(&key) {
+                self.target.keys.insert(at, key);
+            }
         }
-    }
-
-    fn settle(self, answers: &mut Answers, outcomes: Vec<Result<Answer, Error>>) {
-        for ((place, _), outcome) in self.events.into_iter().zip(outcomes) {
-            settle(answers, place, outcome);
+        if let Some(path) = event.target.as_ref().filter(|path| !path.steps.is_empty())
+            && !self.target.paths.contains(&path.steps)
+        {
+            self.target.paths.push(path.steps.clone());
         }
+        self.events.push((place, event));
     }
 
     fn fail(&self, answers: &mut Answers, error: &Error) {
         for (place, _) in &self.events {
             settle(answers, *place, Err(error.clone()));
         }
+    }
+}
+
+fn settle_all(answers: &mut Answers, outcomes: Vec<(usize, Result<Answer, Error>)>) {
+    for (place, outcome) in outcomes {
+        settle(answers, place, outcome);
     }
 }
 
@@ -373,19 +503,35 @@ fn settle(answers: &mut Answers, place: usize, answer: Result<Answer, Error>) {
 fn fitting(groups: &[Group]) -> usize {
     let mut bytes = 0_usize;
     let fits = groups.iter().take_while(|group| {
-        let name = &group.name;
-        let names =
-            name.tenant.as_str().len() + name.machine_id.as_str().len() + name.entity_id.as_str().len();
+        let name = &group.target.name;
+        let wanted: usize = group
+            .target
+            .wanted
+            .iter()
+            .map(|(machine, id)| machine.as_str().len() + id.as_str().len() + 8)
+            .sum();
+        let paths: usize = group
+            .target
+            .paths
+            .iter()
+            .flatten()
+            .map(|step| step.region.len() + step.state.len() + 60)
+            .sum();
+        let names = name.tenant.as_str().len()
+            + name.machine_id.as_str().len()
+            + name.entity_id.as_str().len()
+            + wanted
+            + paths;
         let keys: usize = group
             .events
             .iter()
             .map(|(_, event)| event.event.event_type.len() + 40)
             .sum();
         let attempts: usize = group
+            .target
             .attempts
             .iter()
-            .flat_map(|attempt| &attempt.key)
-            .map(|key| key.len() + 4)
+            .map(|(uid, key)| uid.len() + key.len() + 8)
             .sum();
         // Escaped twice at the worst.
         bytes = bytes.saturating_add((names + keys + attempts).saturating_mul(4));

@@ -13,6 +13,9 @@ use crate::error::Error;
 /// When the definitions kept have more bytes than this, they are dropped and compiled again as needed.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
+/// Of how many definitions a machine's trees are remembered to need: every read names them.
+const MOST_KNOWN: usize = 128;
+
 /// A definition as it runs.
 #[derive(Debug)]
 pub(crate) struct Compiled {
@@ -32,6 +35,22 @@ struct Kept {
     /// Which hashes a machine of a tenant was seen with, so that a read need not send those again.
     by_machine: BTreeMap<(String, String), Vec<Arc<str>>>,
     bytes: usize,
+}
+
+impl Kept {
+    fn keep_for(&mut self, tenant: &str, machine_id: &str, hash: &Arc<str>) {
+        let known = self
+            .by_machine
+            .entry((tenant.to_owned(), machine_id.to_owned()))
+            .or_default();
+        if known.contains(hash) {
+            return;
+        }
+        if known.len() >= MOST_KNOWN {
+            known.remove(0);
+        }
+        known.push(Arc::clone(hash));
+    }
 }
 
 impl DefinitionCache {
@@ -73,14 +92,13 @@ impl DefinitionCache {
         {
             kept.bytes = kept.bytes.saturating_add(text.len());
         }
-        let known = kept
-            .by_machine
-            .entry((tenant.to_owned(), machine_id.to_owned()))
-            .or_default();
-        if !known.contains(&compiled.hash) {
-            known.push(Arc::clone(&compiled.hash));
-        }
+        kept.keep_for(tenant, machine_id, &compiled.hash);
         Ok(compiled)
+    }
+
+    /// Remembers that the trees of a machine of a tenant need a definition.
+    pub(crate) fn keep_for(&self, tenant: &str, machine_id: &str, compiled: &Arc<Compiled>) {
+        self.lock().keep_for(tenant, machine_id, &compiled.hash);
     }
 
     /// The lock is held for a look-up only, never across an await.

@@ -104,7 +104,7 @@ pub trait Random {
 }
 
 /// A random name for a commit or an incarnation: 96 bits as 16 characters, since it stands in every index.
-pub(crate) fn random_name(random: &impl Random) -> String {
+pub(crate) fn random_name(random: &(impl Random + ?Sized)) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let digit = |six: u32| char::from(DIGITS.get(six as usize & 63).copied().unwrap_or(b'-'));
     let bytes = random.bytes();

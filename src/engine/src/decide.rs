@@ -1,40 +1,57 @@
-//! What comes of events for one entity: due timeouts, then event by event, in memory.
+//! What comes of events for one tree: due timeouts, then event by event, in memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use statewright_core::answer::Answer;
+use statewright_core::answer::{Answer, StateView, TargetView};
+use statewright_core::cascade;
 use statewright_core::commit::{Commit, Outcome, Refusal};
-use statewright_core::entity::{Entity, EntityIx, Params, Tree};
-use statewright_core::explain::{Explanation, explain};
-use statewright_core::ids::{Millis, Version};
+use statewright_core::entity::{Entity, Params};
+use statewright_core::explain::{Explanation, PossibleEvent, events, explain};
+use statewright_core::forward::{self, Delivered};
+use statewright_core::ids::{EntityId, MachineId, Millis, Version};
 use statewright_core::machine::RegionIx;
+use statewright_core::maps_equal;
 use statewright_core::step::{self, Event};
+use statewright_core::target::{self, TargetStep};
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
+use statewright_core::tree::{EntityIx, Tree};
 
-use crate::database::{Random, random_name};
+use crate::database::{Random, Statement, random_name};
 use crate::error::Error;
-use crate::load::{Loaded, Seen};
-use crate::request::{EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
-use crate::store::{Base, TreeWrite};
+use crate::load::EntityName;
+use crate::request::{self, EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, TargetPath, json_bytes};
+use crate::store::{self, TreeWrite};
+use crate::trees::{Ended, Head, Heads, Loaded, Member, SeenAtPath};
 
 /// With as many regions no event's rows reach their bound: params of 64 KiB, and what a definition can call for, in
 /// each and in each of the joins that follow.
 const FEW_REGIONS: usize = 16;
 
-/// One entity on its way through a request: what was read, and what was decided since.
-#[derive(Debug, Clone)]
-pub(crate) struct Deciding {
-    loaded: Arc<Loaded>,
-    /// The entity as it is by now; none while it does not exist.
+/// One tree on its way through a request: what was read, and what was decided since.
+#[derive(Clone)]
+pub(crate) struct Deciding<'a> {
+    random: &'a dyn Random,
+    /// The tree as it is by now; none while its root does not exist.
     tree: Option<Tree>,
-    uid: String,
-    /// The version that was read; 0 where there was none.
-    base: Version,
-    created_at: Millis,
+    /// By entity, in the order of the tree.
+    members: Vec<Member>,
+    /// The entities that were asked for.
+    asked: BTreeMap<EntityName, Asked>,
+    /// The root's name.
+    root: EntityName,
+    head: Head,
+    heads: Arc<Heads>,
+    library: Option<Arc<statewright_core::tree::Library>>,
+    /// What stands where a child was to be made, and is nobody's.
+    adoptable: Vec<(MachineId, EntityId)>,
+    /// All that stands there.
+    occupied: Vec<(MachineId, EntityId)>,
+    seen: Vec<crate::load::Seen>,
     commits: Vec<Commit>,
     moved: Vec<(EntityIx, RegionIx)>,
-    /// At least the bytes of its context as JSON.
-    context_bytes: usize,
+    /// The context of a root that is made, as JSON.
+    made_with: Option<String>,
     /// About the bytes of the rows that were decided.
     written: usize,
     timeouts: usize,
@@ -42,29 +59,45 @@ pub(crate) struct Deciding {
     now: Millis,
 }
 
-impl Deciding {
+/// An entity that was asked for.
+#[derive(Clone)]
+struct Asked {
+    ended: Option<Ended>,
+    paths: Vec<Vec<TargetStep>>,
+    seen_at_paths: Vec<SeenAtPath>,
+}
+
+impl<'a> Deciding<'a> {
     /// Begins with what was read. The time is read after the rows (M5).
-    pub(crate) fn new(mut loaded: Loaded, now: Millis, random: &impl Random) -> Self {
-        // Taken out rather than copied: the context is changed in place.
-        let (uid, base, created_at, context_bytes, tree) = match loaded.stored.take() {
-            Some(stored) => (
-                stored.uid,
-                stored.version,
-                stored.created_at,
-                stored.context_bytes,
-                Some(stored.tree),
-            ),
-            None => (random_name(random), Version(0), now, 2, None),
+    pub(crate) fn new(loaded: Loaded, now: Millis, random: &'a dyn Random) -> Self {
+        let root = loaded.root_name();
+        let asked = Asked {
+            ended: loaded.ended,
+            paths: loaded.paths,
+            seen_at_paths: loaded.seen_at_paths,
+        };
+        let (tree, members) = match loaded.family {
+            Some(mut family) => {
+                family.tree.occupy(loaded.occupied.clone());
+                (Some(family.tree), family.members)
+            }
+            None => (None, Vec::new()),
         };
         Self {
-            loaded: Arc::new(loaded),
+            random,
             tree,
-            uid,
-            base,
-            created_at,
+            members,
+            asked: BTreeMap::from([(loaded.name, asked)]),
+            root,
+            head: loaded.head,
+            heads: loaded.heads,
+            library: loaded.library,
+            adoptable: loaded.adoptable,
+            occupied: loaded.occupied,
+            seen: loaded.seen,
             commits: Vec::new(),
             moved: Vec::new(),
-            context_bytes,
+            made_with: None,
             written: 0,
             timeouts: 0,
             parked: 0,
@@ -72,116 +105,368 @@ impl Deciding {
         }
     }
 
-    /// What is remembered under an event's identity: stored before, or decided earlier in this request.
-    fn seen(&self, event: &Event) -> Option<Params> {
+    /// Adds what was read, in the same batch, for another entity of the same tree.
+    pub(crate) fn join(&mut self, loaded: Loaded) {
+        let asked = Asked {
+            ended: loaded.ended,
+            paths: loaded.paths,
+            seen_at_paths: loaded.seen_at_paths,
+        };
+        self.asked.insert(loaded.name, asked);
+        self.seen.extend(loaded.seen);
+        self.adoptable.extend(loaded.adoptable);
+    }
+
+    fn uid(&self, entity: EntityIx) -> &str {
+        self.members
+            .get(entity.place())
+            .map_or("", |member| member.uid.as_str())
+    }
+
+    fn find(&self, name: &EntityName) -> Option<EntityIx> {
+        self.tree.as_ref()?.find(&name.machine_id, &name.entity_id)
+    }
+
+    /// What an entity remembers under an event's identity: stored before, or decided earlier in this request.
+    fn seen_at(&self, entity: EntityIx, event: &Event) -> Option<Arc<Params>> {
         let identity = event.identity()?;
-        let rows = self.commits.iter().flat_map(|commit| &commit.rows);
-        let decided = rows
-            .filter(|row| row.key == identity)
-            .find_map(|row| row.event_params().cloned());
+        let decided = self.commits.iter().find_map(|commit| {
+            let handed_on = commit.forwarded_by.contains(&entity);
+            let row = commit
+                .rows
+                .iter()
+                .find(|row| row.key == identity && (row.entity == entity || handed_on))?;
+            row.event_params().cloned().map(Arc::new)
+        });
         if decided.is_some() {
             return decided;
         }
-        let key = identity.to_string();
-        self.loaded
-            .seen
-            .iter()
-            .find(|seen| seen.key == key)
-            .map(|seen: &Seen| seen.params.clone())
+        let (key, uid) = (identity.to_string(), self.uid(entity));
+        let seen = self.seen.iter().find(|seen| seen.key == key && seen.uid == uid)?;
+        Some(Arc::clone(&seen.params))
     }
 
-    /// Applies one event. What a refused one leaves behind is only the timeouts that were due (M5).
-    pub(crate) fn event(&mut self, request: &EventRequest) -> Result<Answer, Error> {
-        if let Some(step) = request.target.iter().flatten().next() {
-            return Err(step.not_managed());
-        }
+    /// Applies one event to an entity that was asked for. What a refused one leaves behind is only the timeouts that
+    /// were due (M5), and what stands before it.
+    pub(crate) fn event(&mut self, name: &EntityName, request: &EventRequest) -> Result<Answer, Error> {
         if request.dry_run {
-            let answer = self.clone().decide(request)?;
+            let answer = self.clone().decide(name, request)?;
             return Ok(Answer {
                 dry_run: true,
                 ..answer
             });
         }
-        self.decide(request)
+        self.decide(name, request)
     }
 
-    fn decide(&mut self, request: &EventRequest) -> Result<Answer, Error> {
-        let timestamp = request.event.timestamp_at(self.now);
-        let seen = self.seen(&request.event);
-        let Some(tree) = &mut self.tree else {
-            return self.first_event(request);
+    fn decide(&mut self, name: &EntityName, request: &EventRequest) -> Result<Answer, Error> {
+        let Some(entity) = self.find(name) else {
+            if let Some(ended) = self.asked.get(name).and_then(|asked| asked.ended.clone()) {
+                return self.ended_event(&ended, request);
+            }
+            return self.first_event(name, request);
         };
+        if let Some(path) = request.target.as_ref().filter(|path| !path.steps.is_empty()) {
+            return self.targeted(name, entity, path, request);
+        }
+        let fired = self.catch_up_for(entity, request)?;
+        let answer = self.deliver(entity, request)?;
+        Ok(Answer {
+            timeouts_fired: fired,
+            ..answer
+        })
+    }
+
+    /// Lets an event that is no replay see the timeouts that were due (M5). Says how many were.
+    fn catch_up_for(&mut self, entity: EntityIx, request: &EventRequest) -> Result<usize, Error> {
+        let Some(tree) = &self.tree else { return Ok(0) };
+        let machine = tree.entity(entity).machine();
+        if self.seen_at(entity, &request.event).is_some() || request.event.is_reserved(machine) {
+            return Ok(0);
+        }
         let before = self.timeouts;
-        if seen.is_none() && !request.event.is_reserved(tree.root().machine()) {
+        self.catch_up()?;
+        Ok(self.timeouts.saturating_sub(before))
+    }
+
+    /// An event for the instance that a path leads to (R12): whether the path names managed states, whether any
+    /// generation of the instance has seen the event, due timeouts, whether it is active, and then the event.
+    fn targeted(
+        &mut self,
+        name: &EntityName,
+        entity: EntityIx,
+        path: &TargetPath,
+        request: &EventRequest,
+    ) -> Result<Answer, Error> {
+        let Some(tree) = &self.tree else {
+            return Err(no_entity(name));
+        };
+        target::check(
+            tree.entity(entity).machine(),
+            self.library.as_ref(),
+            &path.steps,
+            &path.path,
+        )?;
+        if let Some(replayed) = self.replayed(name, entity, path, request)? {
+            return Ok(replayed);
+        }
+        let before = self.timeouts;
+        if !request.event.is_reserved(tree.entity(entity).machine()) {
             self.catch_up()?;
         }
         let fired = self.timeouts.saturating_sub(before);
-        let Some(tree) = &mut self.tree else {
-            return self.first_event(request);
+        let Some(tree) = &self.tree else {
+            return Err(no_entity(name));
+        };
+        let instance = target::resolve(tree, entity, &path.steps, &path.path)?;
+        let answer = self.deliver(instance, request)?;
+        Ok(Answer {
+            timeouts_fired: fired,
+            ..answer
+        })
+    }
+
+    /// The answer to a replay at any generation of the instance that a path leads to (S2.218, S2.219, R9b).
+    fn replayed(
+        &self,
+        name: &EntityName,
+        from: EntityIx,
+        path: &TargetPath,
+        request: &EventRequest,
+    ) -> Result<Option<Answer>, Error> {
+        let (Some(tree), Some(identity)) = (&self.tree, request.event.identity()) else {
+            return Ok(None);
+        };
+        let timestamp = request.event.timestamp_at(self.now);
+        let here = tree.entities().filter(|(ix, _)| is_at(tree, from, *ix, &path.steps));
+        for (instance, entity) in here {
+            if let Some(seen) = self.seen_at(instance, &request.event) {
+                self.same(&seen, request)?;
+                let answer = Answer::duplicate(entity, &request.event, timestamp);
+                return Ok(Some(answer.at(tree, instance)));
+            }
+        }
+        let Some(asked) = self.asked.get(name) else {
+            return Ok(None);
+        };
+        let place = asked.paths.iter().position(|steps| *steps == path.steps);
+        let key = identity.to_string();
+        let seen = asked
+            .seen_at_paths
+            .iter()
+            .find(|at| Some(at.path) == place && at.seen.key == key);
+        let Some(at) = seen else { return Ok(None) };
+        self.same(&at.seen.params, request)?;
+        // An instance of the tree shows what it is by now; one that it does not know any more is as it is stored.
+        if let Some((instance, entity)) = tree
+            .entities()
+            .find(|(instance, _)| self.uid(*instance) == at.seen.uid)
+        {
+            let answer = Answer::duplicate(entity, &request.event, timestamp);
+            return Ok(Some(answer.at(tree, instance)));
+        }
+        let state = match at.states.as_slice() {
+            [(region, state)] if region == statewright_core::definition::FLAT_REGION => {
+                StateView::Flat(state.as_str().into())
+            }
+            states => {
+                let pairs = states.iter();
+                StateView::Regions(pairs.map(|(r, s)| (r.as_str().into(), s.as_str().into())).collect())
+            }
+        };
+        let mut answer = Answer::replayed(&at.entity_id, state, at.version, &request.event, timestamp);
+        answer.target = Some(TargetView {
+            machine_id: at.machine_id.clone(),
+            entity_id: at.entity_id.clone(),
+            depth: at.depth,
+        });
+        Ok(Some(answer))
+    }
+
+    /// That an event whose identity was seen has the params that it had then (S2.139).
+    fn same(&self, seen: &Params, request: &EventRequest) -> Result<(), Error> {
+        if maps_equal(seen, &request.event.params) {
+            return Ok(());
+        }
+        Err(Error::Refused(Refusal::EventIdentityConflict {
+            event_type: Arc::clone(&request.event.event_type),
+            timestamp: request.event.timestamp_at(self.now),
+        }))
+    }
+
+    /// An event for a child that ended and that its tree knows no more (S2.229).
+    fn ended_event(&mut self, ended: &Ended, request: &EventRequest) -> Result<Answer, Error> {
+        if let Some(path) = &request.target {
+            target::check(
+                ended.entity.machine(),
+                self.library.as_ref(),
+                &path.steps,
+                &path.path,
+            )?;
+        }
+        let key = request.event.identity().map(|identity| identity.to_string());
+        let seen = self
+            .seen
+            .iter()
+            .find(|seen| seen.uid == ended.uid && Some(&seen.key) == key.as_ref());
+        if let Some(seen) = seen {
+            self.same(&seen.params, request)?;
+            let timestamp = request.event.timestamp_at(self.now);
+            return Ok(Answer::duplicate(&ended.entity, &request.event, timestamp));
+        }
+        self.catch_up()?;
+        Err(Error::Refused(Refusal::InstanceNotActive {
+            entity: ended.entity.id().clone(),
+            status: ended.status.name(),
+        }))
+    }
+
+    /// Applies an event to an instance: its own transitions where it was targeted, and those of its legacy children
+    /// where it was not (S2.221).
+    fn deliver(&mut self, entity: EntityIx, request: &EventRequest) -> Result<Answer, Error> {
+        let undo = self.undo_if_too_large(request);
+        let timestamp = request.event.timestamp_at(self.now);
+        let Some(mut tree) = self.tree.take() else {
+            return Err(Error::Corrupt {
+                what: "the tree".to_owned(),
+                problem: "it has no root".to_owned(),
+            });
         };
         let explanation = request
             .explain
-            .then(|| explain(tree, EntityIx::ROOT, &request.event, self.now));
-        let undo = self.undo_if_too_large(request);
-        let Some(tree) = &mut self.tree else {
-            return self.first_event(request);
-        };
-        let outcome = step::apply(tree, EntityIx::ROOT, &request.event, seen.as_ref(), self.now);
-        let answer = match outcome {
-            Outcome::Commit(commit) => {
-                let written = commit.bytes(request.params_bytes);
-                if written > MAX_WRITTEN_BYTES
-                    && let Some(undo) = undo
-                {
-                    self.tree = Some(undo);
-                    return Err(Error::TooLarge {
-                        what: "what the event writes",
-                        bytes: written,
-                        most: MAX_WRITTEN_BYTES,
-                    });
-                }
-                self.written = self.written.saturating_add(written);
-                let bytes = self.context_bytes.saturating_add(request.params_bytes);
-                self.context_bytes = match undo {
-                    None => bytes,
-                    Some(undo) => {
-                        let bytes = json_bytes(tree.root().context());
-                        if bytes > MAX_CONTEXT_BYTES {
-                            self.tree = Some(undo);
-                            return Err(Error::TooLarge {
-                                what: "the context with the event's params",
-                                bytes,
-                                most: MAX_CONTEXT_BYTES,
-                            });
-                        }
-                        bytes
-                    }
-                };
-                let answer = Answer::applied(tree, &commit, &request.event, timestamp);
-                self.commits.push(*commit);
-                answer
+            .then(|| explain(&tree, entity, &request.event, request.target.is_some(), self.now));
+        let delivered = if request.target.is_some() {
+            let seen = self.seen_at(entity, &request.event);
+            Delivered {
+                before: Vec::new(),
+                previous: tree.entity(entity).configuration(),
+                outcome: step::apply(&mut tree, entity, &request.event, seen.as_deref(), self.now),
+                child: None,
             }
-            Outcome::Duplicate => Answer::duplicate(tree.root(), &request.event, timestamp),
-            Outcome::NoTransition => Answer::no_transition(tree.root(), &request.event, timestamp),
+        } else {
+            let seen = |entity| self.seen_at(entity, &request.event);
+            forward::deliver(&mut tree, entity, &request.event, &seen, self.now)
+        };
+        let answer = Answer::delivered(&tree, entity, &delivered, &request.event, timestamp);
+        self.tree = Some(tree);
+        let commits = match self.weigh(&delivered, request, undo.as_ref()) {
+            Ok(()) => delivered,
+            Err(error) => {
+                self.tree = undo;
+                return Err(error);
+            }
+        };
+        for commit in commits.before {
+            self.take(commit);
+        }
+        match commits.outcome {
+            Outcome::Commit(commit) => self.take(*commit),
+            Outcome::Duplicate | Outcome::NoTransition => {}
             Outcome::Refusal(refusal) => return Err(refusal.into()),
+        }
+        let (Some(answer), Some(tree)) = (answer, &self.tree) else {
+            return Err(no_entity(&self.root));
         };
         let answer = if request.target.is_some() {
-            answer.at(tree, EntityIx::ROOT)
+            answer.at(tree, entity)
         } else {
             answer
         };
         Ok(Answer {
-            timeouts_fired: fired,
             explain: explanation.map(Box::new),
             ..answer
         })
     }
 
+    /// Whether what an event writes is within the bounds; counts it then.
+    fn weigh(
+        &mut self,
+        delivered: &Delivered,
+        request: &EventRequest,
+        undo: Option<&Tree>,
+    ) -> Result<(), Error> {
+        let Outcome::Commit(commit) = &delivered.outcome else {
+            return Ok(());
+        };
+        let Some(tree) = &self.tree else { return Ok(()) };
+        let written = commit.bytes(request.params_bytes);
+        if written > MAX_WRITTEN_BYTES && undo.is_some() {
+            return Err(Error::TooLarge {
+                what: "what the event writes",
+                bytes: written,
+                most: MAX_WRITTEN_BYTES,
+            });
+        }
+        let known = self.members.get(commit.target.place());
+        let mut bytes = known
+            .map_or(2, |member| member.context_bytes)
+            .saturating_add(request.params_bytes);
+        if bytes > MAX_CONTEXT_BYTES && undo.is_some() {
+            bytes = json_bytes(tree.entity(commit.target).context());
+            if bytes > MAX_CONTEXT_BYTES {
+                return Err(Error::TooLarge {
+                    what: "the context with the event's params",
+                    bytes,
+                    most: MAX_CONTEXT_BYTES,
+                });
+            }
+        }
+        let others = self.members.iter().map(|member| member.context_bytes);
+        let all = others.fold(request.params_bytes, usize::saturating_add);
+        if all > MAX_TREE_BYTES && self.members.len() > 1 {
+            return Err(Error::TooLarge {
+                what: "the contexts of the tree with the event's params",
+                bytes: all,
+                most: MAX_TREE_BYTES,
+            });
+        }
+        self.written = self.written.saturating_add(written);
+        self.sync();
+        if let Some(member) = self.members.get_mut(commit.target.place()) {
+            member.context_bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Keeps a commit that was decided.
+    fn take(&mut self, commit: Commit) {
+        self.sync();
+        self.commits.push(commit);
+    }
+
+    /// Names the entities that were made since.
+    fn sync(&mut self) {
+        let Some(tree) = &self.tree else { return };
+        let made = tree.entities().skip(self.members.len());
+        let made: Vec<Member> = made
+            .map(|(_, entity)| {
+                let head = self.heads.get(entity.machine().id().as_str());
+                Member {
+                    uid: random_name(self.random),
+                    revision: head.map_or(self.head.revision, |head| head.revision),
+                    base: Version(0),
+                    created_at: self.now,
+                    context_bytes: 2,
+                }
+            })
+            .collect();
+        self.members.extend(made);
+    }
+
     /// An event for an entity that does not exist: it is made in the initial state first (S2.243). A refused event
     /// makes nothing (S2.129).
-    fn first_event(&mut self, request: &EventRequest) -> Result<Answer, Error> {
+    fn first_event(&mut self, name: &EntityName, request: &EventRequest) -> Result<Answer, Error> {
         if !request.create {
-            return Err(self.missing());
+            return Err(no_entity(name));
+        }
+        request::check_given(&request.id_path, &name.entity_id)?;
+        if let Some(path) = request.target.as_ref().filter(|path| !path.steps.is_empty()) {
+            let machine = &self.head.compiled.machine;
+            target::check(machine, self.library.as_ref(), &path.steps, &path.path)?;
+            return Err(Error::Refused(Refusal::TargetNotActive {
+                path: path.path.clone(),
+                problem: format!("there is no entity `{}`", name.entity_id),
+            }));
         }
         if let Some(expected) = request.event.expected_version.filter(|expected| *expected != 0) {
             return Err(Refusal::VersionConflict {
@@ -190,30 +475,50 @@ impl Deciding {
             }
             .into());
         }
-        self.make(Params::new());
+        let machine = &self.head.compiled.machine;
+        if request.event.is_reserved(machine) {
+            let event_type = Arc::clone(&request.event.event_type);
+            return Err(Refusal::ReservedEventType { event_type }.into());
+        }
+        let undo = self.clone();
+        self.make(Params::new())?;
         let event = Event {
             expected_version: None,
             ..request.event.clone()
         };
-        let answer = self.decide(&EventRequest {
+        let request = EventRequest {
             event,
             ..request.clone()
-        });
+        };
+        let answer = self.deliver(EntityIx::ROOT, &request);
         if answer.is_err() {
-            self.tree = None;
-            self.context_bytes = 2;
+            *self = undo;
         }
         answer
     }
 
-    /// Makes the entity, at version 1.
-    pub(crate) fn make(&mut self, context: Params) {
-        let machine = Arc::clone(&self.loaded.compiled.machine);
-        let entity = Entity::create(machine, self.loaded.name.entity_id.clone(), context, self.now);
+    /// Makes the root, at version 1, with the children of its initial states.
+    pub(crate) fn make(&mut self, context: Params) -> Result<(), Error> {
+        let machine = Arc::clone(&self.head.compiled.machine);
         self.written = self
             .written
-            .saturating_add(entity.machine().regions().len().saturating_mul(400));
-        self.tree = Some(Tree::new(entity));
+            .saturating_add(machine.regions().len().saturating_mul(400));
+        self.made_with = (!context.is_empty()).then(|| serde_json::to_string(&context).unwrap_or_default());
+        let entity = Entity::create(machine, self.root.entity_id.clone(), context, self.now);
+        let mut tree = Tree::new(entity, self.library.clone());
+        tree.occupy(self.occupied.clone());
+        let commit = cascade::create(&mut tree, self.now)?;
+        self.tree = Some(tree);
+        self.members.clear();
+        self.members.push(Member {
+            uid: random_name(self.random),
+            revision: self.head.revision,
+            base: Version(0),
+            created_at: self.now,
+            context_bytes: self.made_with.as_ref().map_or(2, String::len),
+        });
+        self.take(*commit);
+        Ok(())
     }
 
     /// About how many bytes the rows have that were decided.
@@ -221,31 +526,58 @@ impl Deciding {
         self.written
     }
 
-    /// The entity as it would be after everything was decided.
+    /// The tree as it would be after everything was decided.
     pub(crate) fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
-    }
-
-    pub(crate) fn tree_mut(&mut self) -> Option<&mut Tree> {
-        self.tree.as_mut()
     }
 
     pub(crate) fn now(&self) -> Millis {
         self.now
     }
 
-    /// That it does not exist.
-    pub(crate) fn missing(&self) -> Error {
-        let name = &self.loaded.name;
-        Error::NoEntity {
-            machine: name.machine_id.to_string(),
-            entity: name.entity_id.to_string(),
+    /// An entity that was asked for; none where it ended and its tree does not know it any more.
+    ///
+    /// # Errors
+    /// It does not exist.
+    pub(crate) fn existing(&self, name: &EntityName) -> Result<Option<EntityIx>, Error> {
+        let found = self.find(name);
+        let ended = self.asked.get(name).is_some_and(|asked| asked.ended.is_some());
+        if found.is_none() && !ended {
+            return Err(no_entity(name));
+        }
+        Ok(found)
+    }
+
+    /// An entity that was asked for.
+    ///
+    /// # Errors
+    /// It does not exist, or has ended.
+    fn live(&self, name: &EntityName) -> Result<EntityIx, Error> {
+        let over = |entity: &Entity, status| {
+            Error::Refused(Refusal::InstanceNotActive {
+                entity: entity.id().clone(),
+                status,
+            })
+        };
+        let Some(entity) = self.find(name) else {
+            let ended = self.asked.get(name).and_then(|asked| asked.ended.as_ref());
+            return Err(ended.map_or_else(
+                || no_entity(name),
+                |ended| over(&ended.entity, ended.status.name()),
+            ));
+        };
+        let tree = self.tree.as_ref().ok_or_else(|| no_entity(name))?;
+        match tree.place(entity).filter(|_| !tree.is_live(entity)) {
+            Some(place) => Err(over(tree.entity(entity), place.status.name())),
+            None => Ok(entity),
         }
     }
 
     /// Applies the timeouts that are due, where an event is to see them (M5).
     pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
-        let exact = self.loaded.compiled.machine.rules().exact_timers;
+        let Some(tree) = &self.tree else { return Ok(()) };
+        // One tree has one contract.
+        let exact = tree.root().machine().rules().exact_timers;
         if exact && self.fire_due() {
             return Err(Error::TimeoutsPending { most: CATCH_UP_LIMIT });
         }
@@ -259,6 +591,7 @@ impl Deciding {
         let most = CATCH_UP_LIMIT.saturating_sub(self.timeouts);
         let mut more = catch_up(tree, self.now, 0).more;
         for _ in 0..most {
+            let Some(tree) = &mut self.tree else { break };
             if !more || self.written > MAX_WRITTEN_BYTES {
                 break;
             }
@@ -267,7 +600,9 @@ impl Deciding {
             self.written = written.fold(self.written, usize::saturating_add);
             self.timeouts = self.timeouts.saturating_add(caught_up.commits.len());
             self.parked = self.parked.saturating_add(caught_up.parked);
-            self.commits.extend(caught_up.commits);
+            for commit in caught_up.commits {
+                self.take(commit);
+            }
             self.moved.extend(caught_up.moved);
             more = caught_up.more;
         }
@@ -279,69 +614,199 @@ impl Deciding {
         (self.timeouts, self.parked)
     }
 
-    /// Marks entries whose timer was changed by hand.
-    pub(crate) fn touch_timers(&mut self) {
+    /// Frees the parked timers of an entity (M6). Says how many there were.
+    pub(crate) fn release_timers(&mut self, entity: EntityIx) -> usize {
+        let Some(tree) = &mut self.tree else { return 0 };
+        let released = tree.entity_mut(entity).release_timers();
+        self.touch_timers(entity);
+        released
+    }
+
+    /// Marks entries whose timer was changed by hand, or may be stored as another revision left it.
+    pub(crate) fn touch_timers(&mut self, entity: EntityIx) {
         if let Some(tree) = &self.tree {
-            self.moved
-                .extend(tree.root().entries().map(|(region, _)| (EntityIx::ROOT, region)));
+            let entries = tree.entity(entity).entries();
+            self.moved.extend(entries.map(|(region, _)| (entity, region)));
         }
     }
 
-    /// The tree to go back to, where the event might make the context or its rows too large.
+    /// The same, of an incarnation.
+    pub(crate) fn touch_timers_of(&mut self, uid: &str) {
+        if let Some(place) = self.members.iter().position(|member| member.uid == uid) {
+            self.touch_timers(EntityIx::at(place));
+        }
+    }
+
+    /// The same, of an entity by name.
+    pub(crate) fn touch_timers_at(&mut self, name: &EntityName) {
+        if let Some(entity) = self.find(name) {
+            self.touch_timers(entity);
+        }
+    }
+
+    /// The tree to go back to, where the event might make a context or its rows too large.
     fn undo_if_too_large(&self, request: &EventRequest) -> Option<Tree> {
-        let bytes = self.context_bytes.saturating_add(request.params_bytes);
+        let tree = self.tree.as_ref()?;
+        let fits = |member: &Member| {
+            member.context_bytes.saturating_add(request.params_bytes) <= MAX_CONTEXT_BYTES
+        };
         // An event of a few rows cannot write so much.
-        let regions = self.loaded.compiled.machine.regions().len();
-        if bytes > MAX_CONTEXT_BYTES || regions > FEW_REGIONS {
-            self.tree.clone()
-        } else {
-            None
+        let few = tree.root().machine().regions().len() <= FEW_REGIONS;
+        let alone = self.members.len() == 1 && !tree.root().machine().has_children();
+        if alone && few && self.members.iter().all(fits) {
+            return None;
         }
+        Some(tree.clone())
     }
 
-    /// The key of the first row that was decided, for which a retry looks after its answer was lost: all of a batch is
-    /// stored or nothing, so that one is enough.
-    pub(crate) fn key(&self) -> Option<String> {
-        Some(self.commits.first()?.rows.first()?.key.to_string())
+    /// The first row that was decided, for which a retry looks after its answer was lost: all of a batch is stored or
+    /// nothing, so that one is enough.
+    pub(crate) fn key(&self) -> Option<(String, String)> {
+        let row = self.commits.iter().find_map(|commit| commit.rows.first())?;
+        Some((self.uid(row.entity).to_owned(), row.key.to_string()))
+    }
+
+    /// The children that it makes: machine and id.
+    pub(crate) fn children_made(&self) -> Vec<(MachineId, EntityId)> {
+        let Some(tree) = &self.tree else { return Vec::new() };
+        let made = self.commits.iter().flat_map(|commit| &commit.made);
+        made.filter(|made| **made != EntityIx::ROOT)
+            .map(|made| {
+                let entity = tree.entity(*made);
+                (entity.machine().id().clone(), entity.id().clone())
+            })
+            .collect()
+    }
+
+    /// Whether it makes the root.
+    pub(crate) fn makes_root(&self) -> bool {
+        self.members.first().is_some_and(|root| root.base == Version(0))
     }
 
     /// What is to be written, if anything.
     pub(crate) fn write(&self) -> Option<TreeWrite> {
-        let tree = self.tree.as_ref()?;
-        let base = Base {
-            name: self.loaded.name.clone(),
-            uid: self.uid.clone(),
-            version: self.base,
-            revision: self.loaded.revision,
-            created_at: self.created_at,
-            created_context: None,
+        TreeWrite::new(
+            &self.root.tenant,
+            self.tree.as_ref()?,
+            &self.members,
+            &self.commits,
+            &self.moved,
+            self.made_with.as_deref(),
+            self.now,
+        )
+    }
+
+    /// A child that a refusal could not make, since an entity stands there that is nobody's: it can be adopted (R9).
+    pub(crate) fn adoption(&self, error: &Error) -> Option<(MachineId, EntityId)> {
+        let Error::Refused(Refusal::InstanceConflict {
+            machine,
+            entity,
+            managed: false,
+            ..
+        }) = error
+        else {
+            return None;
         };
-        TreeWrite::new(base, tree, &self.commits, &self.moved, self.now)
+        self.adoptable
+            .iter()
+            .find(|(of, id)| of == machine && id == entity)
+            .cloned()
     }
 
-    /// What is to be written of an entity made with a context of its own.
-    pub(crate) fn write_made(&self) -> Option<TreeWrite> {
+    /// The incarnations, by entity.
+    pub(crate) fn uids(&self) -> Vec<String> {
+        self.members.iter().map(|member| member.uid.clone()).collect()
+    }
+
+    /// The statements that make an entity a legacy child of the one whose state has its id. None where nobody has.
+    pub(crate) fn adopting(&self, child: &(MachineId, EntityId)) -> Option<Vec<Statement>> {
         let tree = self.tree.as_ref()?;
-        let base = Base {
-            name: self.loaded.name.clone(),
-            uid: self.uid.clone(),
-            version: Version(0),
-            revision: self.loaded.revision,
-            created_at: self.created_at,
-            created_context: Some(serde_json::to_string(tree.root().context()).unwrap_or_default()),
-        };
-        TreeWrite::new(base, tree, &[], &[], self.now)
+        let (machine, id) = child;
+        let (parent, region) = tree.entities().find_map(|(ix, entity)| {
+            let regions = entity.entries().find(|(_, entry)| {
+                let state = entity.machine().state(entry.state);
+                let legacy = state
+                    .child()
+                    .is_some_and(|sub| !sub.managed && sub.machine_id == *machine);
+                legacy && entity.id().of_child(&state.name, None) == *id
+            });
+            regions.map(|(region, _)| (ix, region))
+        })?;
+        Some(store::adopt(
+            &self.root.tenant,
+            tree,
+            &self.members,
+            (parent, region),
+            child,
+            self.now,
+        ))
     }
 
-    /// Its incarnation.
-    pub(crate) fn uid(&self) -> &str {
-        &self.uid
-    }
-
-    /// Why an event would or would not move it, with the due timeouts applied in memory.
-    pub(crate) fn explain(&mut self, event: &Event) -> Result<Explanation, Error> {
+    /// Why an event would or would not move an instance, with the due timeouts applied in memory.
+    pub(crate) fn explain(&mut self, name: &EntityName, request: &EventRequest) -> Result<Explanation, Error> {
         self.catch_up()?;
-        let tree = self.tree.as_ref().ok_or_else(|| self.missing())?;
-        Ok(explain(tree, EntityIx::ROOT, event, self.now))
+        let entity = self.find(name);
+        let (Some(tree), Some(entity)) = (&self.tree, entity) else {
+            self.live(name)?;
+            return Err(no_entity(name));
+        };
+        let entity = match &request.target {
+            Some(path) => {
+                target::check(
+                    tree.entity(entity).machine(),
+                    self.library.as_ref(),
+                    &path.steps,
+                    &path.path,
+                )?;
+                target::resolve(tree, entity, &path.steps, &path.path)?
+            }
+            None => entity,
+        };
+        Ok(explain(
+            tree,
+            entity,
+            &request.event,
+            request.target.is_some(),
+            self.now,
+        ))
+    }
+
+    /// The events that an entity and what lives below it can take, with the due timeouts applied in memory.
+    pub(crate) fn events(&mut self, name: &EntityName) -> Result<Vec<PossibleEvent>, Error> {
+        self.catch_up()?;
+        let Some(entity) = self.find(name) else {
+            self.live(name)?;
+            return Err(no_entity(name));
+        };
+        let tree = self.tree.as_ref().ok_or_else(|| no_entity(name))?;
+        Ok(events(tree, entity, self.now))
+    }
+}
+
+/// About the most bytes of the contexts of one tree: it is read as a whole.
+pub(crate) const MAX_TREE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Whether an instance is one, of whatever generation, that a path leads to.
+fn is_at(tree: &Tree, from: EntityIx, instance: EntityIx, steps: &[TargetStep]) -> bool {
+    let mut entity = instance;
+    for step in steps.iter().rev() {
+        let Some(place) = tree.place(entity).filter(|place| place.managed) else {
+            return false;
+        };
+        let machine = tree.entity(place.parent).machine();
+        let named = *machine.region(place.region).id == *step.region
+            && *machine.state(place.state).name == *step.state;
+        if !named || step.seq.is_some_and(|seq| seq < place.first_seq || seq > place.seq) {
+            return false;
+        }
+        entity = place.parent;
+    }
+    entity == from
+}
+
+fn no_entity(name: &EntityName) -> Error {
+    Error::NoEntity {
+        machine: name.machine_id.to_string(),
+        entity: name.entity_id.to_string(),
     }
 }

@@ -1,9 +1,6 @@
 //! Entities: made, read, listed, deleted, explained (S2.236 to S2.242).
 
-use std::collections::BTreeMap;
-
-use statewright_core::entity::EntityIx;
-use statewright_core::explain::{Explanation, PossibleEvent, events};
+use statewright_core::explain::{Explanation, PossibleEvent};
 use statewright_core::ids::TenantId;
 
 use crate::Engine;
@@ -11,11 +8,12 @@ use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, 
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::evaluate::entity_name;
-use crate::load::{EntityName, Loaded, decode, load_one, loaded_one, rows_of};
+use crate::load::{EntityName, decode, load_one, loaded_one, rows_of};
 use crate::request::{self, CreateEntity, EventRequest, Fields};
 use crate::retry::Tries;
-use crate::store::{held, store_held, store_one};
+use crate::store::{store_held, store_one};
 use crate::stored::Stored;
+use crate::trees::Target;
 use crate::views::EntityView;
 
 /// The history rows that started an entity's entries, by region.
@@ -23,11 +21,34 @@ pub(crate) const ENTRY_ROWS: &str = "SELECT json_array(n.region, h.id) FROM enti
      CROSS JOIN entries n ON n.uid = e.uid CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = n.key \
      WHERE e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = ?3";
 
-/// Deletes an entity of an incarnation with all that belongs to it (S2.242).
-pub(crate) const DELETE: [&str; 3] = [
-    "DELETE FROM entries WHERE uid = ?1",
-    "DELETE FROM history WHERE uid = ?1",
+/// The incarnation ?1 and all that hangs below it: `below`.
+macro_rules! below {
+    () => {
+        "WITH RECURSIVE top (root_uid) AS ( \
+           SELECT coalesce((SELECT i.root_uid FROM instances i WHERE i.uid = ?1), ?1)), \
+         below (uid) AS (SELECT ?1 UNION ALL SELECT x.uid FROM below b CROSS JOIN top t \
+           CROSS JOIN instances x ON x.root_uid = t.root_uid AND x.current IN (0, 1) AND x.parent_uid = b.uid)"
+    };
+}
+
+/// Deletes an entity of an incarnation with its whole subtree and all that belongs to it (S2.242, M10); aborts where it
+/// is a live managed child (R9a).
+pub(crate) const DELETE: [&str; 8] = [
+    "INSERT INTO violations (violated) SELECT 'instance' FROM instances WHERE uid = ?1 AND kind = 'managed' \
+       AND status = 'active'",
+    // Where it was the latest child of its parent's state, the one before it is again.
+    "UPDATE instances SET current = 1 WHERE uid = (SELECT x.uid FROM instances i CROSS JOIN instances x \
+       ON x.root_uid = i.root_uid AND x.current = 0 AND x.parent_uid = i.parent_uid AND x.state = i.state \
+         AND x.region = i.region \
+       WHERE i.uid = ?1 AND i.current = 1 ORDER BY x.seq DESC LIMIT 1)",
+    concat!(below!(), " DELETE FROM entities WHERE rowid IN (SELECT e.rowid FROM below b CROSS JOIN instances i ON i.uid = b.uid \
+       CROSS JOIN entities e ON e.tenant = i.tenant AND e.machine_id = i.machine_id AND e.entity_id = i.entity_id \
+         AND e.uid = i.uid)"),
     "DELETE FROM entities WHERE tenant = ?2 AND machine_id = ?3 AND entity_id = ?4 AND uid = ?1",
+    concat!(below!(), " DELETE FROM entries WHERE uid IN (SELECT uid FROM below)"),
+    concat!(below!(), " DELETE FROM history WHERE uid IN (SELECT uid FROM below)"),
+    concat!(below!(), " DELETE FROM forwards WHERE uid IN (SELECT uid FROM below)"),
+    concat!(below!(), " DELETE FROM instances WHERE uid IN (SELECT uid FROM below)"),
 ];
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -49,50 +70,58 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             entity_id,
         };
         let mut tries = Tries::begin(&self.clock);
+        let mut target = Target::new(name.clone());
         // Incarnations that earlier tries may have made.
         let mut made: Vec<String> = Vec::new();
         loop {
-            let loaded = match self.load(&name, &[]).await {
+            let loaded = match self.load(&target).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
                     continue;
                 }
             };
-            if let Some(stored) = &loaded.stored {
-                if made.contains(&stored.uid) {
-                    return Ok(EntityView::new(&name, loaded.revision, stored, &BTreeMap::new()));
+            if loaded.exists() {
+                if made.iter().any(|uid| loaded.knows(uid)) {
+                    return self.get_entity(tenant, name.machine_id.as_str(), name.entity_id.as_str()).await;
                 }
                 return Err(Error::EntityExists {
                     machine: name.machine_id.to_string(),
                     entity: name.entity_id.to_string(),
                 });
             }
-            let revision = loaded.revision;
+            let revision = loaded.head.revision;
             let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
-            deciding.make(context.clone());
+            deciding.make(context.clone())?;
             // A made entity always has rows to write.
-            let (Some(write), Some(tree)) = (deciding.write_made(), deciding.tree()) else {
-                return Err(deciding.missing());
+            let (Some(write), Some(tree)) = (deciding.write(), deciding.tree()) else {
+                return Err(missing(&name));
             };
-            match self
-                .database
-                .batch(store_one(&write, &random_name(&self.random)))
-                .await
-            {
-                Ok(_) => {
+            // A child that is final at its start has moved its parent on by rows that have numbers (M7).
+            let numbered = tree.root().entries().any(|(_, entry)| entry.key.is_some());
+            let mut storing = store_one(&write, &random_name(&self.random), numbered);
+            match self.database.batch(storing.take()).await {
+                Ok(results) => {
+                    let numbers = storing.numbers(&results).unwrap_or_default();
+                    let uids = deciding.uids();
+                    let uid = uids.first().map(String::as_str).unwrap_or_default();
+                    let machine = tree.root().machine();
+                    let rows = tree.root().entries().filter_map(|(region, entry)| {
+                        let row = numbers.of(uid, &entry.key.as_ref()?.to_string())?;
+                        Some((machine.region(region).id.to_string(), row))
+                    });
                     let stored = Stored {
-                        uid: deciding.uid().to_owned(),
-                        version: tree.root().version(),
+                        uid: uid.to_owned(),
                         created_at: deciding.now(),
                         context_bytes: 0,
-                        tree: tree.clone(),
+                        entity: tree.root().clone(),
                     };
-                    return Ok(EntityView::new(&name, revision, &stored, &BTreeMap::new()));
+                    return Ok(EntityView::new(&name, revision, &stored, &rows.collect(), None));
                 }
                 Err(error) => {
+                    target.want(deciding.children_made());
                     if matches!(error, DatabaseError::Uncertain(_)) {
-                        made.push(deciding.uid().to_owned());
+                        made.extend(deciding.uids().into_iter().next());
                     }
                     tries.again(error, &self.clock, &self.random).await?;
                 }
@@ -126,7 +155,13 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             .iter()
             .map(|row| decode(row))
             .collect::<Result<_, _>>()?;
-        Ok(EntityView::new(&name, loaded.revision, stored, &rows))
+        Ok(EntityView::new(
+            &name,
+            loaded.revision,
+            stored,
+            &rows,
+            loaded.instance.as_ref(),
+        ))
     }
 
     /// Deletes an entity with its entries and its history (S2.242).
@@ -145,7 +180,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut tried: Option<String> = None;
         loop {
             let found = match self.incarnation(&name).await {
-                Ok(found) => found,
+                Ok(Some((_, true))) => {
+                    return Err(Error::InstanceActive {
+                        entity: name.entity_id.to_string(),
+                    });
+                }
+                Ok(found) => found.map(|(uid, _)| uid),
                 // The machine can only go after its entities.
                 Err(Error::NoMachine(_)) if tries.is_uncertain() => return Ok(()),
                 Err(error) => {
@@ -165,20 +205,18 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 // Deleted, and made again since: that one is not this request's to delete (R17).
                 return Ok(());
             }
-            let [entries, history, entity] = DELETE;
-            let batch = vec![
-                Statement::new(entries, [uid.clone().into()]),
-                Statement::new(history, [uid.clone().into()]),
-                Statement::new(
-                    entity,
-                    [
-                        uid.clone().into(),
+            let statement = |sql: &'static str| {
+                let mut params: Vec<Param> = vec![uid.as_str().into()];
+                if sql.contains("?2") {
+                    params.extend([
                         name.tenant.as_str().into(),
                         name.machine_id.as_str().into(),
                         name.entity_id.as_str().into(),
-                    ],
-                ),
-            ];
+                    ]);
+                }
+                Statement { sql, params }
+            };
+            let batch = DELETE.map(statement).into();
             tried = Some(uid);
             match self.database.batch(batch).await {
                 Ok(_) => return Ok(()),
@@ -187,8 +225,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
     }
 
-    /// The incarnation of an entity, whether or not its rows can be read: a corrupt one can be deleted.
-    async fn incarnation(&self, name: &EntityName) -> Result<Option<String>, Error> {
+    /// The incarnation of an entity, whether or not its rows can be read: a corrupt one can be deleted. And whether it is a
+    /// live managed child.
+    async fn incarnation(&self, name: &EntityName) -> Result<Option<(String, bool)>, Error> {
         let statement = Statement::new(
             INCARNATION,
             [
@@ -201,8 +240,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let Some(row) = rows_of(&results, 0).first() else {
             return Err(Error::NoMachine(name.machine_id.to_string()));
         };
-        let (uid,): (Option<String>,) = decode(row)?;
-        Ok(uid)
+        let (uid, active): (Option<String>, u8) = decode(row)?;
+        Ok(uid.map(|uid| (uid, active == 1)))
     }
 
     /// Why an event would or would not move an entity now.
@@ -225,14 +264,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 object: &object,
             },
         )?;
-        let loaded = self.load(&name, &[]).await?;
-        Deciding::new(loaded, self.clock.now(), &self.random).explain(&event.event)
+        let loaded = self.load(&Target::new(name.clone())).await?;
+        Deciding::new(loaded, self.clock.now(), &self.random).explain(&name, &event)
     }
 
-    /// The events that an entity can take now.
+    /// The events that an entity, and what lives below it, can take now.
     ///
     /// # Errors
-    /// There is no such machine or entity.
+    /// There is no such machine or entity, or it has ended.
     pub async fn events(
         &self,
         tenant: &TenantId,
@@ -240,11 +279,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         entity_id: &str,
     ) -> Result<Vec<PossibleEvent>, Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let loaded = self.load(&name, &[]).await?;
-        let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
-        deciding.catch_up()?;
-        let tree = deciding.tree().ok_or_else(|| missing(&name))?;
-        Ok(events(tree, EntityIx::ROOT))
+        let loaded = self.load(&Target::new(name.clone())).await?;
+        Deciding::new(loaded, self.clock.now(), &self.random).events(&name)
     }
 
     /// Frees the parked timers of an entity (M6). Says how many there were.
@@ -262,7 +298,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         // How many an earlier try of unknown end was to free.
         let mut tried = 0_usize;
         loop {
-            let loaded: Loaded = match self.load(&name, &[]).await {
+            let loaded = match self.load(&Target::new(name.clone())).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -270,21 +306,20 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 }
             };
             let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
-            let Some(tree) = deciding.tree_mut() else {
-                return Err(missing(&name));
+            let Some(entity) = deciding.existing(&name)? else {
+                return Ok(tried);
             };
-            let released = tree.entity_mut(EntityIx::ROOT).release_timers();
+            let released = deciding.release_timers(entity);
             if released == 0 {
                 return Ok(tried);
             }
-            deciding.touch_timers();
             let Some(write) = deciding.write() else {
                 return Ok(0);
             };
             // Set-wise: nothing else in the batch would abort it where the entity has moved.
-            let batch = store_held(&[write], &random_name(&self.random));
-            let error = match self.database.batch(batch).await {
-                Ok(results) if held(&results)?.is_empty() => {
+            let mut storing = store_held(&[write], &random_name(&self.random), false);
+            let error = match self.database.batch(storing.take()).await {
+                Ok(results) if storing.held(&results)?.is_empty() => {
                     DatabaseError::Constraint("the entity moved".to_owned())
                 }
                 Ok(_) => return Ok(released),
@@ -298,9 +333,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 }
 
-/// A machine and the incarnation of an entity.
-pub(crate) const INCARNATION: &str = "SELECT json_array(e.uid) FROM machines m \
+/// A machine and the incarnation of an entity, and whether that is a live managed child.
+pub(crate) const INCARNATION: &str = "SELECT json_array(e.uid, coalesce(i.kind = 'managed' AND i.status = 'active', 0)) \
+     FROM machines m \
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 \
+     LEFT JOIN instances i ON i.uid = e.uid \
      WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0";
 
 fn missing(name: &EntityName) -> Error {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
+use statewright_core::tree::Status;
 
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
@@ -12,14 +14,16 @@ use crate::error::Error;
 use crate::load::{EntityName, rows_of, undecodable};
 use crate::page::{MAX_BYTES, Page, Paging, cut, plain};
 use crate::request;
-use crate::stored::{Columns, corrupt, stored_columns};
+use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
 use crate::views::{EntityView, ListedEntity};
 
 macro_rules! listed {
     ($order:literal, $from:literal) => {
         concat!(
-            "SELECT json_array(l.more, l.entity_id, e.updated_at, r.effective, d.content_hash, e.context, ",
-            stored_columns!(),
+            "SELECT json_array(l.more, l.entity_id, e.updated_at, d.revision, d.content_hash, e.context, ",
+            stored_columns!("NULL"),
+            ", ",
+            instance_columns!(),
             ", json((SELECT json_group_array(json_array(n.region, h.id)) FROM entries n \
                  CROSS JOIN history h ON h.uid = n.uid AND h.identity_key = n.key WHERE n.uid = e.uid))) AS j \
              FROM (SELECT entity_id, row_number() OVER (ORDER BY ",
@@ -35,7 +39,9 @@ macro_rules! listed {
             " LIMIT ?3)) l \
              CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = l.entity_id \
              CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision \
-             CROSS JOIN revisions d ON d.tenant = ?1 AND d.machine_id = ?2 AND d.revision = r.effective \
+             LEFT JOIN instances i ON i.uid = e.uid \
+             CROSS JOIN revisions d ON d.tenant = ?1 AND d.machine_id = ?2 AND d.revision = CASE \
+               WHEN i.status <> 'active' AND i.cancelled_with IS NULL THEN r.revision ELSE r.effective END \
              WHERE l.before < ?4 ORDER BY l.place"
         )
     };
@@ -79,6 +85,7 @@ struct ListRow<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Option<Cow<'a, str>>,
     #[serde(borrow)] Columns<'a>,
+    #[serde(borrow)] &'a RawValue,
     Vec<(String, u64)>,
 );
 
@@ -191,8 +198,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
 
     async fn listed(&self, tenant: &TenantId, machine_id: &MachineId, row: &str) -> Result<Row, Error> {
         let row: ListRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-        let ListRow(more, id, updated_at, revision, hash, context, columns, rows) = row;
-        let entity_id = EntityId::new(&id).map_err(|error| Error::Corrupt {
+        let ListRow(more, id, updated_at, revision, hash, context, columns, instance, rows) = row;
+        let entity_id = EntityId::named(&id).map_err(|error| Error::Corrupt {
             what: format!("an entity of machine `{machine_id}`"),
             problem: format!("its id is none: {error}"),
         })?;
@@ -206,12 +213,21 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             Some(compiled) => compiled,
             None => self.definition(tenant, machine_id, Some(revision)).await?,
         };
-        let view = match columns.restore(context, &name, &compiled, revision) {
-            Ok(Some(stored)) => {
+        let read = Instance::read(instance, &name)
+            .and_then(|instance| Ok((columns.restore(context, &name, &compiled, revision)?, instance)));
+        let view = match read {
+            Ok((Some(mut stored), instance)) => {
+                if instance
+                    .as_ref()
+                    .is_some_and(|instance| instance.status != Status::Active)
+                {
+                    stored.entity.disarm();
+                }
                 let rows = rows.into_iter().collect();
-                ListedEntity::Entity(Box::new(EntityView::new(&name, revision, &stored, &rows)))
+                let view = EntityView::new(&name, revision, &stored, &rows, instance.as_ref());
+                ListedEntity::Entity(Box::new(view))
             }
-            Ok(None) => ListedEntity::corrupt(&name, &corrupt(&name, "it has no incarnation".to_owned())),
+            Ok((None, _)) => ListedEntity::corrupt(&name, &corrupt(&name, "it has no incarnation".to_owned())),
             Err(error) => ListedEntity::corrupt(&name, &error),
         };
         Ok(Row {

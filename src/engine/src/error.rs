@@ -85,6 +85,15 @@ pub enum Error {
         /// Where they are.
         live: Vec<LiveState>,
     },
+    /// A live managed child is not deleted by itself (R9a).
+    #[error(
+        "`{entity}` is the live child of another entity, which would be stranded; delete that one, or move it out of the \
+         child's state"
+    )]
+    InstanceActive {
+        /// The child.
+        entity: String,
+    },
     /// The core refuses the event.
     #[error("{0}")]
     Refused(#[from] Refusal),
@@ -189,6 +198,7 @@ impl Error {
             | Self::Contention { .. }
             | Self::DeletedMeanwhile { .. } => Code::Conflict,
             Self::LiveStates { .. } => Code::LiveStates,
+            Self::InstanceActive { .. } => Code::InstanceActive,
             Self::Refused(refusal) => refusal.code(),
             Self::TimeoutsPending { .. } => Code::TimeoutsPending,
             Self::Corrupt { .. } => Code::CorruptInstance,
@@ -218,6 +228,9 @@ impl Error {
             }
             Self::LiveStates { live, .. } => {
                 add("live", json!(live));
+            }
+            Self::Refused(Refusal::TargetNotActive { path, .. } | Refusal::NoManagedState { path, .. }) => {
+                add("path", json!(path));
             }
             Self::Refused(Refusal::VersionConflict { expected, actual }) => {
                 add("expected", json!(expected));

@@ -1,22 +1,25 @@
 //! One event for one entity: `evaluate` and `/transition` (S2.243, S2.246).
 
 use statewright_core::answer::Answer;
-use statewright_core::ids::TenantId;
+use statewright_core::ids::{EntityId, MachineId, TenantId};
 
 use crate::Engine;
-use crate::database::{Clock, Database, DatabaseError, Random, random_name};
+use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::{EntityName, Loaded, load_one, loaded_one, rows_of};
+use crate::load::{EntityName, LoadedOne, load_one, loaded_one, rows_of, text};
 use crate::request::{self, EventRequest, Fields};
 use crate::retry::Tries;
-use crate::store::store_one;
+use crate::store::{RowNumbers, store_one};
+use crate::trees::{Found, Loaded, Target, is_childless, load_trees, loaded_trees, may_be_child};
 
 /// A write whose end is unknown, and the answer that it gives if it was applied.
 struct Attempt {
     commit_id: String,
-    key: Option<String>,
+    /// The incarnation and the key of its first row.
+    key: Option<(String, String)>,
     answer: Answer,
+    uids: Vec<String>,
 }
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -72,10 +75,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut tries = Tries::begin(&self.clock);
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut existed = false;
+        let mut target = Target::new(name.clone());
+        target.keys = event.event.identity().iter().map(ToString::to_string).collect();
+        if let Some(path) = event.target.as_ref().filter(|path| !path.steps.is_empty()) {
+            target.paths.push(path.steps.clone());
+        }
         loop {
-            let mut keys: Vec<String> = event.event.identity().iter().map(ToString::to_string).collect();
-            keys.extend(attempts.iter().filter_map(|attempt| attempt.key.clone()));
-            let loaded = match self.load(name, &keys).await {
+            target.attempts = attempts.iter().filter_map(|attempt| attempt.key.clone()).collect();
+            let loaded = match self.load(&target).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -83,29 +90,48 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 }
             };
             if let Some(applied) = own(&loaded, &attempts) {
-                return Ok(applied);
+                return Ok(self.numbered_again(applied).await);
             }
             // An entity that was there at first and is not any more was deleted: this event must not bring it back.
-            if existed && loaded.stored.is_none() {
+            if existed && !loaded.exists() {
                 return Err(Error::DeletedMeanwhile {
                     entity: name.entity_id.to_string(),
                 });
             }
-            existed = loaded.stored.is_some();
+            existed = loaded.exists();
             let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
-            let answer = deciding.event(event);
+            let answer = deciding.event(name, event);
+            if let Err(error) = &answer
+                && let Some(adoption) = deciding.adoption(error)
+            {
+                if let Err(error) = self.adopt(&deciding, &adoption).await {
+                    tries.again(error, &self.clock, &self.random).await?;
+                }
+                target.wanted.retain(|wanted| *wanted != adoption);
+                continue;
+            }
             let Some(write) = deciding.write().filter(|_| !event.dry_run) else {
                 return answer;
             };
             let commit_id = random_name(&self.random);
-            match self.database.batch(store_one(&write, &commit_id)).await {
-                Ok(_) => return answer,
+            let numbered = answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
+            let mut storing = store_one(&write, &commit_id, numbered);
+            match self.database.batch(storing.take()).await {
+                Ok(results) => {
+                    let mut answer = answer?;
+                    // It was stored: that a number cannot be read must not hide it.
+                    let numbers = storing.numbers(&results).unwrap_or_default();
+                    number(&mut answer, &deciding.uids(), &numbers);
+                    return Ok(answer);
+                }
                 Err(error) => {
+                    target.want(deciding.children_made());
                     if let (DatabaseError::Uncertain(_), Ok(answer)) = (&error, answer) {
                         attempts.push(Attempt {
                             commit_id,
                             key: deciding.key(),
                             answer,
+                            uids: deciding.uids(),
                         });
                     }
                     tries.again(error, &self.clock, &self.random).await?;
@@ -114,12 +140,71 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
     }
 
-    /// Reads one entity with what it remembers under some keys.
-    pub(crate) async fn load(&self, name: &EntityName, keys: &[String]) -> Result<Loaded, Error> {
+    /// The answer of a commit whose own answer was lost, with the ids of its rows.
+    async fn numbered_again(&self, applied: &Attempt) -> Answer {
+        let mut answer = applied.answer.clone();
+        if !answer.instances.is_empty() {
+            let statement = Statement::new(
+                ROW_NUMBERS,
+                [text(&applied.uids), applied.commit_id.as_str().into()],
+            );
+            // That they cannot be read must not hide that it was applied.
+            let results = self.read(vec![statement]).await.unwrap_or_default();
+            let numbers = RowNumbers::read(rows_of(&results, 0)).unwrap_or_default();
+            number(&mut answer, &applied.uids, &numbers);
+        }
+        answer
+    }
+
+    /// Reads the tree of an entity: in one statement where it has none, as far as is known, and no event is for an
+    /// instance of it.
+    pub(crate) async fn load(&self, target: &Target) -> Result<Loaded, Error> {
+        let name = &target.name;
+        let at_hand = self.cache.known(name.tenant.as_str(), name.machine_id.as_str());
+        if is_childless(&at_hand)
+            && !may_be_child(&name.entity_id)
+            && target.paths.is_empty()
+            && target.wanted.is_empty()
+        {
+            let mut keys = target.keys.clone();
+            keys.extend(target.attempts.iter().map(|(_, key)| key.clone()));
+            let one = self.load_alone(name, &keys).await?;
+            if !one.family {
+                return Ok(Loaded::alone(one));
+            }
+        }
+        let targets = std::slice::from_ref(target);
+        let (statements, reading) = load_trees(targets, &self.cache, true);
+        let results = self.read(statements).await?;
+        let found = loaded_trees(targets, &results, &self.cache, reading)?;
+        match found.into_iter().next() {
+            Some(Found::Loaded(loaded)) => Ok(*loaded),
+            Some(Found::Failed(error)) => Err(error),
+            Some(Found::NoMachine | Found::LeftOut) | None => {
+                Err(Error::NoMachine(name.machine_id.to_string()))
+            }
+        }
+    }
+
+    /// Reads an entity without its tree.
+    pub(crate) async fn load_alone(&self, name: &EntityName, keys: &[String]) -> Result<LoadedOne, Error> {
         let (load, known) = load_one(name, keys, &self.cache);
         let results = self.read(vec![load]).await?;
         loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
             .ok_or_else(|| Error::NoMachine(name.machine_id.to_string()))
+    }
+
+    /// Makes an entity that stands at a legacy child's id that child (R9): with its own tree, it becomes a part of its
+    /// parent's. A commit of its own, that nothing but events depend on.
+    pub(crate) async fn adopt(
+        &self,
+        deciding: &Deciding<'_>,
+        child: &(MachineId, EntityId),
+    ) -> Result<(), DatabaseError> {
+        let Some(batch) = deciding.adopting(child) else {
+            return Ok(());
+        };
+        self.database.batch(batch).await.map(drop)
     }
 
     /// A read that failed is tried again only where an earlier write's end is to be found out.
@@ -135,13 +220,25 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 }
 
-/// The answer of an earlier try of this request that was applied after all.
-fn own(loaded: &Loaded, attempts: &[Attempt]) -> Option<Answer> {
-    let applied = attempts.iter().find(|attempt| {
+/// The ids of the history rows that a commit ?2 made of some incarnations ?1: [uid, identity key, id].
+pub(crate) const ROW_NUMBERS: &str = "SELECT json_array(h.uid, h.identity_key, h.id) FROM json_each(?1) t \
+     CROSS JOIN history h ON h.uid = t.value WHERE h.commit_id = ?2";
+
+/// Fills the ids of history rows in.
+pub(crate) fn number(answer: &mut Answer, uids: &[String], numbers: &RowNumbers) {
+    answer.number_rows(|entity, key| {
+        let uid = uids.get(entity.place())?;
+        numbers.of(uid, &key.to_string())
+    });
+}
+
+/// An earlier try of this request that was applied after all.
+fn own<'a>(loaded: &Loaded, attempts: &'a [Attempt]) -> Option<&'a Attempt> {
+    attempts.iter().find(|attempt| {
         let mine = |seen: &crate::load::Seen| seen.commit_id == attempt.commit_id;
         loaded.seen.iter().any(mine)
-    })?;
-    Some(applied.answer.clone())
+            || loaded.seen_at_paths.iter().any(|at| at.seen.commit_id == attempt.commit_id)
+    })
 }
 
 /// An entity's name from a path.

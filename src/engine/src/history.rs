@@ -108,7 +108,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let Some(row) = rows_of(&results, 0).first() else {
             return Err(Error::NoMachine(machine_id.to_owned()));
         };
-        let (uid,): (Option<String>,) = decode(row)?;
+        let (uid, _): (Option<String>, u8) = decode(row)?;
         if uid.is_none() {
             return Err(Error::NoEntity {
                 machine: machine_id.to_owned(),

@@ -26,6 +26,7 @@ pub mod scheduler;
 pub mod schema;
 mod store;
 mod stored;
+pub mod tree_view;
 mod trees;
 pub mod views;
 

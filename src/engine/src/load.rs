@@ -5,23 +5,34 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use statewright_core::entity::Params;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 
 use crate::cache::{Compiled, DefinitionCache, Known};
 use crate::database::{Param, Statement};
 use crate::error::Error;
-use crate::stored::{Columns, Stored, corrupt, stored_columns};
+use crate::stored::{Columns, Instance, Stored, corrupt, instance_columns, stored_columns};
 
-/// The revision in force for an entity, or for a new one: `d`.
+/// The place `i` of an entity `e`, where it is a child, and the revision `d` in force for it, or for a new one. A child
+/// that ended for good stays with the revision under which it did.
 macro_rules! revision_joins {
     () => {
-        "LEFT JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id \
+        "LEFT JOIN instances i ON i.uid = e.uid \
+         LEFT JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id \
            AND r.revision = coalesce(e.revision, m.head) \
-         LEFT JOIN revisions d ON d.tenant = m.tenant AND d.machine_id = m.machine_id AND d.revision = r.effective"
+         LEFT JOIN revisions d ON d.tenant = m.tenant AND d.machine_id = m.machine_id AND d.revision = \
+           CASE WHEN i.status <> 'active' AND i.cancelled_with IS NULL THEN r.revision ELSE r.effective END"
     };
 }
 pub(crate) use revision_joins;
+
+/// Whether an entity `e` with its place `i` belongs to a tree of more than itself.
+macro_rules! in_family {
+    () => {
+        "(i.uid IS NOT NULL OR EXISTS (SELECT 1 FROM instances x WHERE x.root_uid = e.uid))"
+    };
+}
 
 /// One entity: tenant, machine, entity, a JSON array of identity keys, a JSON array of known definitions.
 pub(crate) const LOAD_ONE: &str = concat!(
@@ -29,7 +40,11 @@ pub(crate) const LOAD_ONE: &str = concat!(
        CASE WHEN d.content_hash IN (SELECT value FROM json_each(?5)) THEN NULL ELSE d.definition END, e.context, \
        json((SELECT json_group_array(json_array(h.identity_key, h.event_params, h.commit_id)) FROM history h \
          WHERE h.uid = e.uid AND h.identity_key IN (SELECT value FROM json_each(?4)))), ",
-    stored_columns!(),
+    stored_columns!("NULL"),
+    ", ",
+    instance_columns!(),
+    ", ",
+    in_family!(),
     ") AS j FROM machines m \
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 ",
     revision_joins!(),
@@ -58,21 +73,28 @@ impl EntityName {
 /// A row that an entity remembers under an identity.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
+    /// The incarnation that remembers it: the one whose history has it, or one that handed it on (M11).
+    pub(crate) uid: String,
     pub(crate) key: String,
-    pub(crate) params: Params,
+    pub(crate) params: Arc<Params>,
     pub(crate) commit_id: String,
 }
 
-/// What was read for one entity.
+/// What was read of one entity alone.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedOne {
     pub(crate) name: EntityName,
     pub(crate) compiled: Arc<Compiled>,
     /// The revision in force.
     pub(crate) revision: Revision,
     /// The entity as it is stored, if it exists.
     pub(crate) stored: Option<Stored>,
+    /// Its place, where it is a child.
+    pub(crate) instance: Option<Instance>,
     pub(crate) seen: Vec<Seen>,
+    /// Whether it belongs to a tree of more than itself, or its machine has children: then it is not to be decided on
+    /// alone.
+    pub(crate) family: bool,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +105,8 @@ struct OneRow<'a>(
     #[serde(borrow)] Option<Cow<'a, str>>,
     #[serde(borrow)] Vec<SeenRow<'a>>,
     #[serde(borrow)] Columns<'a>,
+    #[serde(borrow)] &'a RawValue,
+    u8,
 );
 
 #[derive(Deserialize)]
@@ -132,33 +156,50 @@ pub(crate) fn loaded_one(
     rows: &[String],
     cache: &DefinitionCache,
     known: &Known,
-) -> Result<Option<Loaded>, Error> {
+) -> Result<Option<LoadedOne>, Error> {
     let Some(row) = rows.first() else { return Ok(None) };
     let row: OneRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-    let OneRow(revision, hash, definition, context, seen, columns) = row;
+    let OneRow(revision, hash, definition, context, seen, columns, instance, family) = row;
     let compiled = match (definition, known.get(&hash)) {
         (Some(text), _) => cache.compile(name.tenant.as_str(), name.machine_id.as_str(), &hash, &text)?,
         (None, Some(compiled)) => compiled,
         (None, None) => return Err(corrupt(&name, "its definition is missing".to_owned())),
     };
-    let stored = columns.restore(context, &name, &compiled, Revision(revision))?;
+    let mut stored = columns.restore(context, &name, &compiled, Revision(revision))?;
+    let instance = Instance::read(instance, &name)?;
+    if let Some(stored) = stored.as_mut().filter(|_| !is_live(instance.as_ref())) {
+        stored.entity.disarm();
+    }
+    let uid = stored.as_ref().map(|stored| stored.uid.clone()).unwrap_or_default();
     let seen = seen
         .into_iter()
-        .map(|row| read_seen(&name, row))
+        .map(|row| read_seen(&name, &uid, row))
         .collect::<Result<_, _>>()?;
-    Ok(Some(Loaded {
+    let family = family == 1 || compiled.machine.has_children();
+    Ok(Some(LoadedOne {
         name,
         compiled,
         revision: Revision(revision),
         stored,
+        instance,
         seen,
+        family,
     }))
 }
 
-fn read_seen(name: &EntityName, SeenRow(key, params, commit_id): SeenRow<'_>) -> Result<Seen, Error> {
+fn is_live(instance: Option<&Instance>) -> bool {
+    instance.is_none_or(|instance| instance.status == statewright_core::tree::Status::Active)
+}
+
+fn read_seen(
+    name: &EntityName,
+    uid: &str,
+    SeenRow(key, params, commit_id): SeenRow<'_>,
+) -> Result<Seen, Error> {
     Ok(Seen {
+        uid: uid.to_owned(),
         key: key.into_owned(),
-        params: read_params(name, &params)?,
+        params: Arc::new(read_params(name, &params)?),
         commit_id: commit_id.into_owned(),
     })
 }

@@ -340,12 +340,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             return Ok(draw(&head.machine, None));
         };
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let loaded = self.load(&name, &[]).await?;
+        let loaded = self.load_alone(&name, &[]).await?;
         let stored = loaded.stored.as_ref().ok_or_else(|| Error::NoEntity {
             machine: machine.to_string(),
             entity: name.entity_id.to_string(),
         })?;
-        let current = stored.tree.root().configuration();
+        let current = stored.entity.configuration();
         Ok(draw(&loaded.compiled.machine, Some(&current)))
     }
 }

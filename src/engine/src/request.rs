@@ -6,10 +6,13 @@ use serde_json::{Map, Value};
 use statewright_core::definition::FLAT_REGION;
 use statewright_core::entity::Params;
 use statewright_core::ids::{
-    EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId, NameError, TenantId, check_name,
+    CHILD_MARK, EntityId, MAX_CHILD_ID_BYTES, MAX_ENTITY_ID_BYTES, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId, NameError, Seq,
+    TenantId, check_name,
 };
 use statewright_core::kind_of;
 use statewright_core::step::Event;
+use statewright_core::target::TargetStep;
+use statewright_core::tree::DEEPEST_LEVEL;
 
 use crate::error::Error;
 
@@ -74,16 +77,20 @@ pub(crate) fn machine_id(text: &str) -> Result<MachineId, Error> {
     MachineId::new(text).map_err(|error| name_error("machine_id", "machine id", &error, MAX_NAME_BYTES))
 }
 
-/// An entity id from a path or a body.
+/// An entity id from a path or a body. Only a child's is longer than one that a caller gives.
 pub(crate) fn entity_id(path: &str, text: &str) -> Result<EntityId, Error> {
-    EntityId::new(text).map_err(|error| {
-        name_error(
-            path,
-            "entity id",
-            &error,
-            statewright_core::ids::MAX_ENTITY_ID_BYTES,
-        )
-    })
+    let (read, most) = if text.contains(CHILD_MARK) {
+        (EntityId::named(text), MAX_CHILD_ID_BYTES)
+    } else {
+        (EntityId::new(text), MAX_ENTITY_ID_BYTES)
+    };
+    read.map_err(|error| name_error(path, "entity id", &error, most))
+}
+
+/// Whether a caller may make an entity of that id.
+pub(crate) fn check_given(path: &str, id: &EntityId) -> Result<(), Error> {
+    id.check_given()
+        .map_err(|error| name_error(path, "id of an entity to be made", &error, MAX_ENTITY_ID_BYTES))
 }
 
 /// A tenant from a header or a param (S2.17).
@@ -238,10 +245,12 @@ pub(crate) fn json_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
 #[derive(Debug, Clone)]
 pub(crate) struct EventRequest {
     pub(crate) entity_id: EntityId,
+    /// Where the id stands in the request.
+    pub(crate) id_path: String,
     pub(crate) event: Event,
     pub(crate) params_bytes: usize,
     /// The target path, if the caller gave one; empty is the root (S2.214).
-    pub(crate) target: Option<Vec<TargetStep>>,
+    pub(crate) target: Option<TargetPath>,
     pub(crate) explain: bool,
     pub(crate) dry_run: bool,
     /// Whether a missing entity is made (S2.243, S2.246).
@@ -275,6 +284,7 @@ impl EventRequest {
         fields.flag("dispatch", true)?;
         Ok(Self {
             entity_id: id,
+            id_path: path,
             event: fields.event(params)?,
             params_bytes,
             target: target(fields)?,
@@ -289,9 +299,10 @@ impl EventRequest {
         let (params, params_bytes) = fields.params()?;
         Ok(Self {
             entity_id,
+            id_path: "entity_id".to_owned(),
             event: fields.event(params)?,
             params_bytes,
-            target: None,
+            target: target(fields)?,
             explain: fields.flag("explain", false)?,
             dry_run: fields.flag("dry_run", false)?,
             create: false,
@@ -299,36 +310,31 @@ impl EventRequest {
     }
 }
 
-/// One step of a target path (S2.213): the place in the request, and the compound state that it names.
+/// A target path as it was given (S2.213); empty is the entity itself (S2.214).
 #[derive(Debug, Clone)]
-pub(crate) struct TargetStep {
-    path: String,
-    region: String,
-    state: String,
+pub(crate) struct TargetPath {
+    /// The place in the request.
+    pub(crate) path: String,
+    pub(crate) steps: Vec<TargetStep>,
 }
 
-impl TargetStep {
-    /// That the step names no managed compound state (S2.217). No machine has one: a definition with
-    /// `sub_machines` is refused.
-    pub(crate) fn not_managed(&self) -> Error {
-        Error::invalid(
-            format!("{}.state", self.path),
-            format!(
-                "`{}` of region `{}` is no managed compound state",
-                self.state, self.region
-            ),
-            "the managed compound states from the root to the instance; `[]` is the root",
-        )
-    }
-}
+/// Most steps of a target path: no managed instance is deeper.
+const MOST_STEPS: usize = DEEPEST_LEVEL as usize;
 
-/// The target path, if one is given (S2.213 to S2.215). Only its shape is looked at.
-fn target(fields: Fields<'_>) -> Result<Option<Vec<TargetStep>>, Error> {
+/// The target path, if one is given (S2.213 to S2.216). Only its shape is looked at.
+fn target(fields: Fields<'_>) -> Result<Option<TargetPath>, Error> {
     let steps = match fields.given("target") {
         None => return Ok(None),
         Some(Value::Array(steps)) => steps,
         Some(other) => return Err(fields.wrong("target", other, "an array of steps, empty for the root")),
     };
+    if steps.len() > MOST_STEPS {
+        return Err(Error::invalid(
+            format!("{}[{MOST_STEPS}]", fields.key("target")),
+            format!("the path has {} steps", steps.len()),
+            format!("at most {MOST_STEPS} steps: no instance is deeper"),
+        ));
+    }
     let step = |(place, step): (usize, &Value)| {
         let path = format!("{}[{place}]", fields.key("target"));
         let Value::Object(object) = step else {
@@ -339,19 +345,28 @@ fn target(fields: Fields<'_>) -> Result<Option<Vec<TargetStep>>, Error> {
             ));
         };
         let step = Fields { path: &path, object };
-        if let Some(seq) = step.given("seq").filter(|seq| !seq.is_u64()) {
-            return Err(step.wrong("seq", seq, "the number of an entry instance"));
-        }
-        let region = step.optional_text("region")?.unwrap_or(FLAT_REGION).to_owned();
-        let state = step.text("state")?.to_owned();
-        Ok(TargetStep { path, region, state })
+        let seq = match step.given("seq") {
+            None => None,
+            Some(given) => match given.as_u64().filter(|seq| *seq <= MAX_TIMESTAMP.unsigned_abs()) {
+                Some(seq) => Some(Seq(seq)),
+                None => return Err(step.wrong("seq", given, "the number of an entry instance")),
+            },
+        };
+        let name = |key: &str, text: &str| match check_name(text, MAX_NAME_BYTES) {
+            Ok(()) => Ok(text.into()),
+            Err(error) => Err(name_error(&step.key(key), "name", &error, MAX_NAME_BYTES)),
+        };
+        Ok(TargetStep {
+            region: name("region", step.optional_text("region")?.unwrap_or(FLAT_REGION))?,
+            state: name("state", step.text("state")?)?,
+            seq,
+        })
     };
-    steps
-        .iter()
-        .enumerate()
-        .map(step)
-        .collect::<Result<_, _>>()
-        .map(Some)
+    let steps = steps.iter().enumerate().map(step).collect::<Result<_, _>>()?;
+    Ok(Some(TargetPath {
+        path: fields.key("target"),
+        steps,
+    }))
 }
 
 /// The tenant of a request that may leave it to `params.key_prefix` (S2.18, S2.19).
@@ -383,6 +398,7 @@ impl CreateEntity {
             object: &object,
         };
         let entity_id = entity_id("$.entity_id", fields.text("entity_id")?)?;
+        check_given("$.entity_id", &entity_id)?;
         let context = fields.map("context")?.cloned().unwrap_or_default();
         let bytes = json_bytes(&context);
         if bytes > MAX_CONTEXT_BYTES {

@@ -1,6 +1,6 @@
 //! The scanner: a pass over the timers that are due, for entities that no event touches (S2.93, S4.170 to S4.188).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,9 +11,9 @@ use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, decode, rows_of};
-use crate::load_many::{Found, Target, load_many, loaded_many};
 use crate::request::MAX_WRITTEN_BYTES;
-use crate::store::{TreeWrite, held, store_held};
+use crate::store::{TreeWrite, store_held};
+use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
 
 /// How many timers a pass takes.
 pub const PASS_TIMERS: i64 = 256;
@@ -155,75 +155,36 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         Ok(report)
     }
 
-    /// Applies what is due of these entities, and corrects what the index holds of the others.
+    /// Applies what is due of these entities, each with its whole tree, and corrects what the index holds of the others.
     async fn fire_all(&self, due: &[DueEntity], report: &mut ScanReport) -> Result<(), Error> {
-        let mut failures: Vec<(&str, String)> = Vec::new();
-        let mut targets: Vec<Target> = Vec::with_capacity(due.len());
-        let mut uids: Vec<&str> = Vec::with_capacity(due.len());
+        let mut failures: Vec<(String, String)> = Vec::new();
+        // Timers of what is not there: of an entity deleted meanwhile, which this leaves alone, or rows without one.
+        let mut orphans: Vec<(String, String)> = Vec::new();
+        let mut targets: Vec<(String, Target)> = Vec::with_capacity(due.len());
         for entity in due {
             match &entity.name {
-                Ok(name) => {
-                    targets.push(Target {
-                        name: name.clone(),
-                        keys: Vec::new(),
-                    });
-                    uids.push(&entity.uid);
-                }
-                Err(error) => failures.push((&entity.uid, told(error))),
+                Ok(name) => targets.push((entity.uid.clone(), Target::new(name.clone()))),
+                Err(error) => failures.push((entity.uid.clone(), told(error))),
             }
         }
-        let (load, known) = load_many(&targets, &self.cache, true);
-        let results = self.read(load).await?;
-        let found = loaded_many(&targets, &results, &self.cache, known)?;
-        let now = self.clock.now();
-        // Timers of what is not there: of an entity deleted meanwhile, which this leaves alone, or rows without one.
-        let mut orphans: Vec<(&str, String)> = Vec::new();
-        let mut writes: Vec<TreeWrite> = Vec::new();
-        let mut outcomes = Vec::new();
-        let mut written = 0_usize;
-        let mut counts: Vec<(&str, (usize, usize))> = Vec::new();
-        for (uid, found) in uids.into_iter().zip(found) {
-            match found {
-                Found::Loaded(loaded) if loaded.stored.as_ref().is_some_and(|stored| stored.uid == uid) => {
-                    let mut deciding = Deciding::new(*loaded, now, &self.random);
-                    report.more |= deciding.fire_due();
-                    deciding.touch_timers();
-                    if let Some(write) = deciding.write() {
-                        writes.push(write);
-                        counts.push((uid, deciding.timeouts()));
-                        written = written.saturating_add(deciding.written());
-                        if written > MAX_WRITTEN_BYTES {
-                            outcomes.extend(self.write_all(&writes).await);
-                            (writes, written) = (Vec::new(), 0);
-                        }
-                    }
-                }
-                Found::Loaded(_) | Found::NoMachine => {
-                    report.stale = report.stale.saturating_add(1);
-                    orphans.push((uid, "its entity is gone".to_owned()));
-                }
-                Found::LeftOut => report.more = true,
-                Found::Failed(error) => failures.push((uid, told(&error))),
+        // A child that cannot be made, since something stands there, is found out by the second try.
+        for last in [false, true] {
+            if targets.is_empty() {
+                break;
             }
-        }
-        outcomes.extend(self.write_all(&writes).await);
-        for ((uid, (fired, parked)), outcome) in counts.into_iter().zip(outcomes) {
-            match outcome {
-                Written::Held => {
-                    report.fired = report.fired.saturating_add(fired);
-                    report.parked = report.parked.saturating_add(parked);
-                }
-                Written::Moved => report.stale = report.stale.saturating_add(1),
-                Written::Failed(error) => failures.push((uid, error.to_string())),
-            }
+            let again = self
+                .fire_round(targets, last, report, &mut failures, &mut orphans)
+                .await?;
+            targets = again;
         }
         report.failed = failures.len();
         failures.extend(orphans);
         if !failures.is_empty() {
-            let rows: Vec<(&str, String)> = failures
+            let rows: Vec<(String, String)> = failures
                 .into_iter()
                 .map(|(uid, error)| (uid, error.chars().take(500).collect()))
                 .collect();
+            let now = self.clock.now();
             self.database
                 .batch(vec![Statement::new(
                     PUT_OFF,
@@ -234,16 +195,95 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         Ok(())
     }
 
+    /// Gives back what is to be tried again: trees that had moved, and were to make children.
+    async fn fire_round(
+        &self,
+        targets: Vec<(String, Target)>,
+        last: bool,
+        report: &mut ScanReport,
+        failures: &mut Vec<(String, String)>,
+        orphans: &mut Vec<(String, String)>,
+    ) -> Result<Vec<(String, Target)>, Error> {
+        let asked: Vec<Target> = targets.iter().map(|(_, target)| target.clone()).collect();
+        let (load, reading) = load_trees(&asked, &self.cache, true);
+        let results = self.read(load).await?;
+        let found = loaded_trees(&asked, &results, &self.cache, reading)?;
+        let now = self.clock.now();
+        let mut trees: BTreeMap<EntityName, DueTree> = BTreeMap::new();
+        for ((uid, target), found) in targets.into_iter().zip(found) {
+            match found {
+                Found::Loaded(loaded) if loaded.knows(&uid) => {
+                    let tree = trees.entry(loaded.root_name()).or_insert_with(|| DueTree {
+                        loaded: *loaded,
+                        due: Vec::new(),
+                    });
+                    tree.due.push((uid, target));
+                }
+                Found::Loaded(_) | Found::NoMachine => {
+                    report.stale = report.stale.saturating_add(1);
+                    orphans.push((uid, "its entity is gone".to_owned()));
+                }
+                Found::LeftOut => report.more = true,
+                Found::Failed(error) => failures.push((uid, told(&error))),
+            }
+        }
+        let mut writes: Vec<TreeWrite> = Vec::new();
+        let mut outcomes = Vec::new();
+        let mut written = 0_usize;
+        let mut fired: Vec<FiredTree> = Vec::new();
+        for DueTree { loaded, mut due } in trees.into_values() {
+            let mut deciding = Deciding::new(loaded, now, &self.random);
+            report.more |= deciding.fire_due();
+            for (uid, _) in &due {
+                deciding.touch_timers_of(uid);
+            }
+            let Some(write) = deciding.write() else { continue };
+            for (_, target) in &mut due {
+                target.want(deciding.children_made());
+            }
+            writes.push(write);
+            fired.push(FiredTree {
+                due,
+                timeouts: deciding.timeouts(),
+            });
+            written = written.saturating_add(deciding.written());
+            if written > MAX_WRITTEN_BYTES {
+                outcomes.extend(self.write_all(&writes).await);
+                (writes, written) = (Vec::new(), 0);
+            }
+        }
+        outcomes.extend(self.write_all(&writes).await);
+        let mut again = Vec::new();
+        for (tree, outcome) in fired.into_iter().zip(outcomes) {
+            let (timeouts, parked) = tree.timeouts;
+            match outcome {
+                Written::Held => {
+                    report.fired = report.fired.saturating_add(timeouts);
+                    report.parked = report.parked.saturating_add(parked);
+                }
+                Written::Moved if !last && tree.due.iter().any(|(_, target)| !target.wanted.is_empty()) => {
+                    again.extend(tree.due);
+                }
+                Written::Moved => report.stale = report.stale.saturating_add(1),
+                Written::Failed(error) => {
+                    let uids = tree.due.into_iter().map(|(uid, _)| (uid, error.to_string()));
+                    failures.extend(uids);
+                }
+            }
+        }
+        Ok(again)
+    }
+
     /// Writes set-wise; where that fails, one by one, so that what fails is known by name.
     async fn write_all(&self, writes: &[TreeWrite]) -> Vec<Written> {
         if writes.is_empty() {
             return Vec::new();
         }
         let commit_id = random_name(&self.random);
-        let together = self.database.batch(store_held(writes, &commit_id)).await;
-        let error = match together {
+        let mut storing = store_held(writes, &commit_id, false);
+        let error = match self.database.batch(storing.take()).await {
             Ok(results) => {
-                let held = held(&results).unwrap_or_default();
+                let held = storing.held(&results).unwrap_or_default();
                 let outcome = |place| {
                     if held.binary_search(&place).is_ok() {
                         Written::Held
@@ -261,19 +301,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         };
         let mut outcomes = Vec::with_capacity(writes.len());
         for write in writes {
-            if stored.contains(&write.uid) {
+            if write.key().is_some_and(|(uid, _)| stored.contains(uid)) {
                 outcomes.push(Written::Held);
                 continue;
             }
-            let alone = self
-                .database
-                .batch(store_held(
-                    std::slice::from_ref(write),
-                    &random_name(&self.random),
-                ))
-                .await;
+            let mut storing = store_held(std::slice::from_ref(write), &random_name(&self.random), false);
+            let alone = self.database.batch(storing.take()).await;
             outcomes.push(match alone {
-                Ok(results) if held(&results).unwrap_or_default().is_empty() => Written::Moved,
+                Ok(results) if storing.held(&results).unwrap_or_default().is_empty() => Written::Moved,
                 Ok(_) => Written::Held,
                 Err(error) => Written::Failed(error),
             });
@@ -283,10 +318,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
 
     /// The incarnations that a commit of unknown end stored. Where that cannot be read, none: they are told as stale.
     async fn stored_by(&self, writes: &[TreeWrite], commit_id: &str) -> BTreeSet<String> {
-        let keys: Vec<_> = writes
-            .iter()
-            .filter_map(|write| Some((&write.uid, write.key()?)))
-            .collect();
+        let keys: Vec<_> = writes.iter().filter_map(TreeWrite::key).collect();
         let statement = Statement::new(STORED_BY, [json!(keys).to_string().into(), commit_id.into()]);
         let results = self.read(vec![statement]).await.unwrap_or_default();
         let rows = rows_of(&results, 0).iter();
@@ -302,30 +334,32 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut targets = Vec::new();
         for (entity_id, old) in &rows {
             if *old == Some(1) {
-                targets.push(Target {
-                    name: stored_name(&tenant, &machine_id, entity_id)?,
-                    keys: Vec::new(),
-                });
+                targets.push(Target::new(stored_name(&tenant, &machine_id, entity_id)?));
             }
         }
         let mut left_out = false;
         if !targets.is_empty() {
-            let (load, known) = load_many(&targets, &self.cache, true);
+            let (load, reading) = load_trees(&targets, &self.cache, true);
             let results = self.read(load).await?;
             let now = self.clock.now();
-            let mut writes = Vec::new();
-            for found in loaded_many(&targets, &results, &self.cache, known)? {
+            let mut trees: BTreeMap<EntityName, Deciding<'_>> = BTreeMap::new();
+            for (target, found) in targets
+                .iter()
+                .zip(loaded_trees(&targets, &results, &self.cache, reading)?)
+            {
                 match found {
                     Found::Loaded(loaded) => {
-                        let mut deciding = Deciding::new(*loaded, now, &self.random);
-                        deciding.touch_timers();
-                        writes.extend(deciding.write());
+                        let deciding = trees
+                            .entry(loaded.root_name())
+                            .or_insert_with(|| Deciding::new(*loaded, now, &self.random));
+                        deciding.touch_timers_at(&target.name);
                     }
                     Found::LeftOut => left_out = true,
                     // What cannot be read is put off where its timer is looked at.
                     Found::NoMachine | Found::Failed(_) => {}
                 }
             }
+            let writes: Vec<TreeWrite> = trees.values().filter_map(Deciding::write).collect();
             for outcome in self.write_all(&writes).await {
                 match outcome {
                     Written::Held => report.rearmed = report.rearmed.saturating_add(1),
@@ -360,6 +394,19 @@ enum Written {
     Held,
     Moved,
     Failed(DatabaseError),
+}
+
+/// A tree with timers that are due, and the entities that they are of.
+struct DueTree {
+    loaded: Loaded,
+    due: Vec<(String, Target)>,
+}
+
+/// The same after it was decided on.
+struct FiredTree {
+    due: Vec<(String, Target)>,
+    /// How many timeouts were applied, and how many parked.
+    timeouts: (usize, usize),
 }
 
 /// An entity of which the index says that a timer is due.
@@ -398,6 +445,6 @@ fn stored_name(tenant: &str, machine_id: &str, entity_id: &str) -> Result<Entity
     Ok(EntityName {
         tenant: TenantId::new(tenant).map_err(corrupt)?,
         machine_id: MachineId::new(machine_id).map_err(corrupt)?,
-        entity_id: EntityId::new(entity_id).map_err(corrupt)?,
+        entity_id: EntityId::named(entity_id).map_err(corrupt)?,
     })
 }

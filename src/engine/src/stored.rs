@@ -3,38 +3,52 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use statewright_core::entity::{Entity, Params, StoredEntry, Timer, Tree};
+use serde::{Deserialize, Serialize};
+use statewright_core::entity::{Entity, Params, StoredEntry, Timer};
 use statewright_core::ids::{Millis, Revision, Seq, Version};
+use statewright_core::tree::Status;
 
 use crate::cache::Compiled;
 use crate::error::Error;
 use crate::load::EntityName;
 
-/// The columns of an entity `e` that a decision needs beside its context, and its entries: a [`Columns`].
+/// The columns of an entity `e` that a decision needs beside its context, and its entries, with `$row` for the ids of
+/// the rows that made them: a [`Columns`].
 macro_rules! stored_columns {
-    () => {
-        "json_array(e.uid, e.revision, e.state_version, e.next_seq, e.created_at, e.updated_at, \
-         json((SELECT json_group_array(json_array(n.region, n.state, n.seq, n.entered_at, n.key, n.revision, \
-           n.due_at, n.parked)) FROM entries n WHERE n.uid = e.uid)))"
+    ($row:expr) => {
+        concat!(
+            "json_array(e.uid, e.revision, e.state_version, e.next_seq, e.created_at, e.updated_at, \
+             json((SELECT json_group_array(json_array(n.region, n.state, n.seq, n.entered_at, n.key, n.revision, \
+               n.due_at, n.parked, ",
+            $row,
+            ")) FROM entries n WHERE n.uid = e.uid)))"
+        )
     };
 }
 pub(crate) use stored_columns;
+
+/// The columns of a child's place `i`: an [`Instance`], or null.
+macro_rules! instance_columns {
+    () => {
+        "CASE WHEN i.uid IS NOT NULL THEN json_array(i.parent_uid, i.region, i.state, i.seq, i.first_seq, i.kind, \
+           i.status, i.depth, i.path, i.started, i.ended, i.current, i.cancelled_with) END"
+    };
+}
+pub(crate) use instance_columns;
 
 /// An entity as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) uid: String,
-    pub(crate) version: Version,
     pub(crate) created_at: Millis,
     pub(crate) context_bytes: usize,
-    pub(crate) tree: Tree,
+    pub(crate) entity: Entity,
 }
 
 /// What `stored_columns!` gives; all null where there is no entity.
 #[derive(Deserialize)]
 pub(crate) struct Columns<'a>(
-    #[serde(borrow)] Option<Cow<'a, str>>,
+    #[serde(borrow)] pub(crate) Option<Cow<'a, str>>,
     Option<u64>,
     Option<u64>,
     Option<u64>,
@@ -53,7 +67,120 @@ struct EntryColumns<'a>(
     u64,
     Option<i64>,
     #[serde(borrow)] Option<Cow<'a, str>>,
+    Option<u64>,
 );
+
+/// What `instance_columns!` gives.
+#[derive(Deserialize)]
+struct InstanceColumns(
+    String,
+    String,
+    String,
+    u64,
+    u64,
+    String,
+    String,
+    u32,
+    String,
+    i64,
+    Option<i64>,
+    u8,
+    Option<String>,
+);
+
+/// An ancestor, and the entry of a compound state that a child belongs to (S2.209).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The ancestor's machine.
+    pub machine_id: String,
+    /// The ancestor's id.
+    pub entity_id: String,
+    /// The region of the compound state.
+    pub region: String,
+    /// The compound state.
+    pub state: String,
+    /// The entry instance.
+    pub seq: u64,
+}
+
+/// A child's place as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    pub(crate) parent_uid: String,
+    pub(crate) region: String,
+    pub(crate) state: String,
+    pub(crate) seq: Seq,
+    pub(crate) first_seq: Seq,
+    pub(crate) managed: bool,
+    pub(crate) status: Status,
+    pub(crate) depth: u32,
+    pub(crate) path: Vec<Owner>,
+    pub(crate) started: Millis,
+    pub(crate) ended: Option<Millis>,
+    pub(crate) current: bool,
+    pub(crate) cancelled_with: Option<String>,
+}
+
+impl Instance {
+    /// A child's place from what `instance_columns!` gives; none where that is null.
+    ///
+    /// # Errors
+    /// It cannot be read: it fails closed (M8, EF-2).
+    pub(crate) fn read(json: &serde_json::value::RawValue, name: &EntityName) -> Result<Option<Self>, Error> {
+        let unreadable =
+            |error: serde_json::Error| corrupt(name, format!("its place in its tree: {error}"));
+        let columns: Option<InstanceColumns> = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let Some(columns) = columns else { return Ok(None) };
+        let InstanceColumns(
+            parent_uid,
+            region,
+            state,
+            seq,
+            first_seq,
+            kind,
+            status,
+            depth,
+            path,
+            started,
+            ended,
+            current,
+            cancelled_with,
+        ) = columns;
+        let path: Vec<Owner> = serde_json::from_str(&path).map_err(unreadable)?;
+        let managed = match kind.as_str() {
+            "managed" => true,
+            "legacy" => false,
+            other => return Err(corrupt(name, format!("`{other}` is no kind of child"))),
+        };
+        let status = Status::named(&status)
+            .ok_or_else(|| corrupt(name, format!("`{status}` is no status of a child")))?;
+        let ends = ended.is_none() == (status == Status::Active);
+        let levels = usize::try_from(depth).is_ok_and(|depth| depth == path.len());
+        if !ends || !levels {
+            return Err(corrupt(name, "its place in its tree contradicts itself".to_owned()));
+        }
+        Ok(Some(Self {
+            parent_uid,
+            region,
+            state,
+            seq: Seq(seq),
+            first_seq: Seq(first_seq),
+            managed,
+            status,
+            depth,
+            path,
+            started: Millis(started),
+            ended: ended.map(Millis),
+            current: current == 1,
+            cancelled_with,
+        }))
+    }
+
+    /// Whether it ended for good: it neither lives nor can wake.
+    pub(crate) fn is_over(&self) -> bool {
+        self.status != Status::Active && self.cancelled_with.is_none()
+    }
+}
 
 /// That an entity's rows cannot be read (M8).
 pub(crate) fn corrupt(name: &EntityName, problem: String) -> Error {
@@ -98,17 +225,16 @@ impl Columns<'_> {
         .map_err(|error| corrupt(name, error.to_string()))?;
         Ok(Some(Stored {
             uid: uid.into_owned(),
-            version: Version(version),
             created_at: Millis(created),
             context_bytes: context.len(),
-            tree: Tree::new(entity),
+            entity,
         }))
     }
 }
 
 impl EntryColumns<'_> {
     fn stored(&self, revision: Revision) -> StoredEntry<'_> {
-        let Self(region, state, seq, entered_at, key, under, due_at, parked) = self;
+        let Self(region, state, seq, entered_at, key, under, due_at, parked, row) = self;
         StoredEntry {
             region,
             state,
@@ -117,6 +243,7 @@ impl EntryColumns<'_> {
             // Stored under another revision: worked out anew from `entered_at` (design 6).
             timer: (*under == revision.0).then(|| timer(*due_at, parked.as_deref())),
             key: key.as_deref().map(Into::into),
+            row: *row,
         }
     }
 }

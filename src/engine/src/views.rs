@@ -10,10 +10,12 @@ use statewright_core::entity::{Params, Timer};
 use statewright_core::fault::Warning;
 use statewright_core::identity::IdentityKey;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
+use statewright_core::tree::Status;
 
 use crate::error::Error;
 use crate::load::EntityName;
-use crate::stored::Stored;
+pub use crate::stored::Owner;
+use crate::stored::{Instance, Stored};
 
 /// An entity (S2.255).
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +40,37 @@ pub struct EntityView {
     pub updated_at: Millis,
     /// The current entry of each region (S2.98).
     pub region_entries: BTreeMap<Arc<str>, EntryView>,
+    /// Its place in its tree, where it is a managed child (S2.208).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceView>,
+}
+
+/// The place of a managed child in its tree (S2.208).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstanceView {
+    /// Whether it lives.
+    pub status: Status,
+    /// Its level; a root is at 0.
+    pub depth: u32,
+    /// Its ancestors, the root first, each with the entry that leads on to it (S2.209).
+    pub path: Vec<Owner>,
+    /// When it was started.
+    pub started: Millis,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Millis>,
+}
+
+impl InstanceView {
+    fn of(instance: &Instance) -> Self {
+        Self {
+            status: instance.status,
+            depth: instance.depth,
+            path: instance.path.clone(),
+            started: instance.started,
+            ended: instance.ended,
+        }
+    }
 }
 
 /// An entry of a region (S2.98).
@@ -70,8 +103,9 @@ impl EntityView {
         revision: Revision,
         stored: &Stored,
         rows: &BTreeMap<String, u64>,
+        instance: Option<&Instance>,
     ) -> Self {
-        let entity = stored.tree.root();
+        let entity = &stored.entity;
         let machine = entity.machine();
         let region_entries = entity.entries().map(|(region, entry)| {
             let region = &machine.region(region).id;
@@ -98,11 +132,12 @@ impl EntityView {
             entity_id: name.entity_id.to_string(),
             current_state: StateView::of(machine, &entity.configuration()),
             context: entity.context().clone(),
-            state_version: stored.version,
+            state_version: entity.version(),
             revision,
             created_at: stored.created_at,
             updated_at: entity.updated_at(),
             region_entries: region_entries.collect(),
+            instance: instance.filter(|instance| instance.managed).map(InstanceView::of),
         }
     }
 }
