@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::children::{check_fit, completion, conflict, final_target, made_of, too_deep};
 use crate::commit::{Cause, Commit, Life, LifeKind, Refusal, Row};
-use crate::definition::{FLAT_REGION, Reentry};
-use crate::entity::{Configuration, Entity, Entry, Made, Params, armed};
+use crate::definition::Reentry;
+use crate::entity::{Entity, Entry, Made, Params, armed};
 use crate::identity::IdentityKey;
 use crate::ids::{MAX_CHILD_ID_BYTES, Millis, Seq, Version};
 use crate::machine::{Machine, RegionIx, StateIx, SubMachine};
 use crate::step::{Move, Moves, Step, decide};
-use crate::tree::{DEEPEST_LEVEL, EntityIx, Library, MOST_ENTITIES, Place, Status, Tree};
+use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, Place, Status, Tree};
 
 /// When a commit happens.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct At {
+pub(crate) struct When {
     /// An event's timestamp, or a timeout's due time: that of every row.
     pub(crate) timestamp: i64,
     /// What the entries it makes begin with (R5, R16).
@@ -39,7 +40,7 @@ pub(crate) enum Advance {
 pub(crate) struct Cascade<'a> {
     pub(crate) tree: &'a mut Tree,
     commit: Box<Commit>,
-    at: At,
+    at: When,
 }
 
 type Children = SmallVec<[EntityIx; 4]>;
@@ -47,7 +48,7 @@ type Children = SmallVec<[EntityIx; 4]>;
 type Instances = SmallVec<[(StateIx, Seq); 4]>;
 
 impl<'a> Cascade<'a> {
-    pub(crate) fn begin(tree: &'a mut Tree, target: EntityIx, at: At) -> Self {
+    pub(crate) fn begin(tree: &'a mut Tree, target: EntityIx, at: When) -> Self {
         tree.begin();
         let commit = Commit {
             target,
@@ -75,7 +76,7 @@ impl<'a> Cascade<'a> {
         &mut self,
         entity: EntityIx,
         moves: &Moves,
-        key: IdentityKey,
+        key: &IdentityKey,
         cause: Cause,
     ) -> Result<(), Refusal> {
         let started = self.step_alone(entity, moves, key, cause)?;
@@ -87,12 +88,12 @@ impl<'a> Cascade<'a> {
         &mut self,
         entity: EntityIx,
         moves: &Moves,
-        key: IdentityKey,
+        key: &IdentityKey,
         cause: Cause,
     ) -> Result<Children, Refusal> {
         self.write(entity)?;
         let before = self.instances(entity);
-        let At {
+        let When {
             timestamp,
             entered_at,
             ..
@@ -121,7 +122,7 @@ impl<'a> Cascade<'a> {
             .filter_map(|(region, _, seq)| self.tree.managed_child(entity, *region, *seq))
             .collect();
         if !left.is_empty() {
-            self.cancel(&left, Some(&key))?;
+            self.cancel(&left, Some(key))?;
         }
         self.start_all(entity, changed.iter().map(|(region, ..)| *region))
     }
@@ -348,13 +349,14 @@ impl<'a> Cascade<'a> {
             let Some(place) = self.tree.place(child) else {
                 continue;
             };
-            let seq = if child == top {
-                entry.seq
+            // A parent wakes before its children.
+            let entry = if child == top {
+                entry.clone()
             } else {
-                self.tree.entity(place.parent).entry(place.region).seq
+                self.tree.entity(place.parent).entry(place.region).clone()
             };
             if let Some(place) = self.tree.place_mut(child) {
-                place.seq = seq;
+                place.seq = entry.seq;
                 place.status = Status::Active;
                 place.ended = None;
                 place.cancelled_with = None;
@@ -367,7 +369,7 @@ impl<'a> Cascade<'a> {
 
     /// Starts a new entry instance of every state that an entity is in.
     fn enter_again(&mut self, child: EntityIx, by: Option<&IdentityKey>) {
-        let At {
+        let When {
             timestamp,
             entered_at,
             ..
@@ -395,7 +397,7 @@ impl<'a> Cascade<'a> {
                 entered_at,
                 timer: armed(machine.first_due(entry.state, entered_at)),
                 key: Some(key.clone()),
-                made,
+                made: made.later(place),
             };
             first.get_or_insert_with(|| key.clone());
             self.commit.rows.push(Row {
@@ -538,7 +540,7 @@ impl<'a> Cascade<'a> {
             child,
             key,
         };
-        let started = self.move_on(parent, place.region, target, sub_key, cause)?;
+        let started = self.move_on(parent, place.region, target, &sub_key, cause)?;
         Ok(Some((parent, started)))
     }
 
@@ -573,7 +575,11 @@ impl<'a> Cascade<'a> {
             return Ok(None);
         };
         let parent = place.parent;
-        let Some(region) = self.tree.legacy_region(child).filter(|_| self.tree.is_live(parent)) else {
+        let Some(region) = self
+            .tree
+            .legacy_region(child)
+            .filter(|_| self.tree.is_live(parent))
+        else {
             return Ok(None);
         };
         let moved = self.recover(parent, region, child)?;
@@ -603,7 +609,7 @@ impl<'a> Cascade<'a> {
             child,
             key: self.tree.entity(child).entry(RegionIx::of(0)).key.clone(),
         };
-        let started = self.move_on(parent, region, target, key, cause)?;
+        let started = self.move_on(parent, region, target, &key, cause)?;
         self.complete_started(started)?;
         Ok(true)
     }
@@ -614,7 +620,7 @@ impl<'a> Cascade<'a> {
         parent: EntityIx,
         region: RegionIx,
         target: StateIx,
-        key: IdentityKey,
+        key: &IdentityKey,
         cause: Cause,
     ) -> Result<Children, Refusal> {
         let entity = self.tree.entity(parent);
@@ -659,126 +665,12 @@ impl<'a> Cascade<'a> {
     }
 }
 
-/// Where a managed child that is complete leads its parent: `on_final` first on a flat one, then the first rule that
-/// holds (R8, S2.185, S2.186).
-fn completion(sub: &SubMachine, child: &Entity) -> Option<StateIx> {
-    let machine = child.machine();
-    if let Some(target) = final_target(sub, child) {
-        return Some(target);
-    }
-    let configuration = child.configuration();
-    sub.rules
-        .iter()
-        .find(|rule| {
-            rule.when
-                .iter()
-                .all(|(region, state)| is_in(machine, &configuration, region, state))
-        })
-        .map(|rule| rule.target)
-}
-
-/// Where a flat child that is final leads its parent.
-pub(crate) fn final_target(sub: &SubMachine, child: &Entity) -> Option<StateIx> {
-    let machine = child.machine();
-    if machine.is_parallel() {
-        return None;
-    }
-    let state = child.entry(RegionIx::of(0)).state;
-    sub.after_final(&machine.state(state).name)
-}
-
-fn is_in(machine: &Machine, configuration: &Configuration, region: &str, state: &str) -> bool {
-    machine
-        .find_region(region)
-        .and_then(|region| configuration.get(region.place()))
-        .is_some_and(|current| *machine.state(*current).name == *state)
-}
-
-/// The machine of a child, of its parent's contract.
-pub(crate) fn made_of(
-    library: Option<&Arc<Library>>,
-    parent: &Machine,
-    state: &Arc<str>,
-    sub: &SubMachine,
-) -> Result<Arc<Machine>, Refusal> {
-    let found = library.and_then(|library| library.get(&sub.machine_id));
-    let machine = found.ok_or_else(|| Refusal::MissingMachine {
-        machine: sub.machine_id.clone(),
-        state: Arc::clone(state),
-        parent: parent.id().clone(),
-    })?;
-    if machine.contract() != parent.contract() {
-        return Err(Refusal::UnfitChild {
-            state: Arc::clone(state),
-            parent: parent.id().clone(),
-            problem: format!(
-                "machine `{}` runs by `{}`",
-                machine.id(),
-                machine.contract().name()
-            ),
-            expected: format!("the contract of its parent, `{}`", parent.contract().name()),
-        });
-    }
-    Ok(Arc::clone(machine))
-}
-
-/// S2.180, S2.187, R8.
-fn check_fit(parent: &Machine, state: &Arc<str>, sub: &SubMachine, child: &Machine) -> Result<(), Refusal> {
-    let unfit = |problem: String, expected: &str| Refusal::UnfitChild {
-        state: Arc::clone(state),
-        parent: parent.id().clone(),
-        problem,
-        expected: expected.to_owned(),
-    };
-    if child.is_parallel() && !sub.on_final.is_empty() {
-        return Err(unfit(
-            format!("`on_final` is given, and machine `{}` is parallel", child.id()),
-            "`complete_when` alone",
-        ));
-    }
-    for (index, rule) in sub.rules.iter().enumerate() {
-        for region in child.regions() {
-            if !rule.when.iter().any(|(named, _)| *named == region.id) {
-                let problem = if child.is_parallel() {
-                    format!(
-                        "`complete_when[{index}]` does not name region `{}` of machine `{}`",
-                        region.id,
-                        child.id()
-                    )
-                } else {
-                    format!(
-                        "`complete_when[{index}]` does not name `{FLAT_REGION}`, the region of the flat machine `{}`",
-                        child.id()
-                    )
-                };
-                return Err(unfit(problem, "a state for each region of the child"));
-            }
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn too_deep(state: &Arc<str>) -> Refusal {
-    Refusal::NestingDepthExceeded {
-        state: Arc::clone(state),
-    }
-}
-
-fn conflict(state: &Arc<str>, machine: &Machine, entity: &Entity, managed: bool) -> Refusal {
-    Refusal::InstanceConflict {
-        state: Arc::clone(state),
-        machine: machine.id().clone(),
-        entity: entity.id().clone(),
-        managed,
-    }
-}
-
 /// Makes the tree of a new root, with the children of its initial states (S2.175): a commit of its own.
 ///
 /// # Errors
 /// A child cannot be made.
 pub fn create(tree: &mut Tree, now: Millis) -> Result<Box<Commit>, Refusal> {
-    let at = At {
+    let at = When {
         timestamp: now.0,
         entered_at: now,
         now,

@@ -323,7 +323,8 @@ pub enum Refusal {
     },
     /// S2.177.
     #[error(
-        "state `{state}` would make `{entity}` of machine `{machine}`, which exists; where the state is entered again,          `reentry` says what becomes of the earlier child"
+        "state `{state}` would make `{entity}` of machine `{machine}`, which exists; where the state is entered again, \
+         `reentry` says what becomes of the earlier child"
     )]
     InstanceConflict {
         /// The compound state.
@@ -349,7 +350,8 @@ pub enum Refusal {
     CascadeLimit,
     /// S2.166.
     #[error(
-        "the legacy child `{child}` of state `{state}` is final, and no history row of it made it so since `{state}` was          entered; move the parent by a transition of its own"
+        "the legacy child `{child}` of state `{state}` is final, and no history row of it made it so since `{state}` was \
+         entered; move the parent by a transition of its own"
     )]
     UncorrelatedChildFinal {
         /// The child.

@@ -219,13 +219,7 @@ pub struct PossibleEvent {
 ///
 /// Due timeouts were applied to the tree before, where its machine's timers are exact. Whether the event is a replay
 /// is not looked at: it is explained as if it came for the first time.
-pub fn explain(
-    tree: &Tree,
-    target: EntityIx,
-    event: &Event,
-    targeted: bool,
-    now: Millis,
-) -> Explanation {
+pub fn explain(tree: &Tree, target: EntityIx, event: &Event, targeted: bool, now: Millis) -> Explanation {
     let entity = tree.entity(target);
     let machine = entity.machine();
     let mut copy = tree.clone();
@@ -396,7 +390,9 @@ fn takes_always(entity: &Entity, event_type: &str) -> bool {
 fn is_taken_above(tree: &Tree, from: EntityIx, to: EntityIx, event_type: &str) -> bool {
     let mut entity = to;
     while entity != from {
-        let Some(place) = tree.place(entity) else { return false };
+        let Some(place) = tree.place(entity) else {
+            return false;
+        };
         entity = place.parent;
         if takes_always(tree.entity(entity), event_type) {
             return true;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::cascade::{Advance, At, Cascade, final_target, made_of, too_deep};
+use crate::cascade::{Advance, Cascade, When};
+use crate::children::{final_target, made_of, too_deep};
 use crate::commit::{Commit, Outcome, Refusal};
 use crate::entity::{Configuration, Entity, Made, Params};
 use crate::ids::{MAX_CHILD_ID_BYTES, Millis};
@@ -179,10 +180,9 @@ impl Delivery<'_> {
         sub: &SubMachine,
     ) -> Result<Came, Refusal> {
         let entry = tree.entity(parent).entry(region).clone();
-        let child = match self.child(tree, parent, machine, region, sub)? {
-            Some(child) => child,
+        let Some(child) = self.child(tree, parent, machine, region, sub)? else {
             // Its own children moved its parent on when they were made.
-            None => return Ok(Came::MovedOn(None)),
+            return Ok(Came::MovedOn(None));
         };
         let previous = tree.entity(child).configuration();
         self.chain.push(Handled { child, previous });
@@ -313,8 +313,8 @@ impl Delivery<'_> {
         Ok(stands.then_some(child))
     }
 
-    fn at(&self) -> At {
-        At {
+    fn at(&self) -> When {
+        When {
             timestamp: self.event.timestamp_at(self.now),
             entered_at: self.now,
             now: self.now,

@@ -69,6 +69,7 @@
 
 pub mod answer;
 pub mod cascade;
+mod children;
 pub mod code;
 pub mod commit;
 pub mod contract;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::cascade::{Advance, At, Cascade};
+use crate::cascade::{Advance, Cascade, When};
 use crate::commit::{Cause, Commit, Outcome, Refusal, Row, Rows};
 use crate::entity::{Configuration, Entity, Entry, Made, Params, armed};
 use crate::guard::Lookup;
@@ -215,14 +215,14 @@ pub(crate) fn take(
     }
     let moves = decide(&machine, &entity.configuration(), moves_by(&machine, &chosen))?;
     let key = event.key(now, entity.version.next());
-    let at = At {
+    let at = When {
         timestamp: event.timestamp_at(now),
         entered_at: now,
         now,
     };
     let mut cascade = Cascade::begin(tree, target, at);
     cascade.commit_mut().transitions = chosen;
-    cascade.step(target, &moves, key, event.cause())?;
+    cascade.step(target, &moves, &key, event.cause())?;
     let changed = merge(&mut cascade.tree.entity_mut(target).context, &event.params);
     cascade.commit_mut().context_changed = changed;
     cascade.finish(target, advance)?;

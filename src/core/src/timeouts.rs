@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::cascade::{Advance, At, Cascade};
+use crate::cascade::{Advance, Cascade, When};
 use crate::commit::{Cause, Commit, Refusal};
 use crate::entity::{Timer, armed};
 use crate::guard::Lookup;
@@ -183,7 +183,7 @@ fn time_out(
         seq: entity.entry(region).seq,
     };
     let moves = decide(&machine, &entity.configuration(), moves_by(&machine, transitions))?;
-    let at = At {
+    let at = When {
         timestamp: due.0,
         entered_at: due,
         now,
@@ -191,7 +191,7 @@ fn time_out(
     tree.keep();
     let mut cascade = Cascade::begin(tree, target, at);
     cascade.commit_mut().transitions = transitions.into();
-    let stepped = cascade.step(target, &moves, key, Cause::Timeout { due });
+    let stepped = cascade.step(target, &moves, &key, Cause::Timeout { due });
     match stepped.and_then(|()| cascade.finish(target, advance)) {
         Ok(()) => {
             let commit = cascade.done();

@@ -41,9 +41,12 @@ CREATE TABLE forwards (
   PRIMARY KEY (uid, identity_key)
 ) STRICT, WITHOUT ROWID;
 
--- A child is made below an entity that exists, in that entity's tree.
+-- A child exists, and hangs below an entity that exists, in that entity's tree.
 CREATE TRIGGER instances_parent BEFORE INSERT ON instances
 WHEN NOT EXISTS (
+  SELECT 1 FROM entities e
+  WHERE e.tenant = NEW.tenant AND e.machine_id = NEW.machine_id AND e.entity_id = NEW.entity_id AND e.uid = NEW.uid
+) OR NOT EXISTS (
   SELECT 1 FROM entities e
   WHERE e.tenant = NEW.tenant AND e.machine_id = NEW.parent_machine AND e.entity_id = NEW.parent_entity
     AND e.uid = NEW.parent_uid

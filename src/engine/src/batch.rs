@@ -191,7 +191,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     continue;
                 }
                 Found::NoMachine => {
-                    group.fail(answers, &Error::NoMachine(group.target.name.machine_id.to_string()));
+                    group.fail(
+                        answers,
+                        &Error::NoMachine(group.target.name.machine_id.to_string()),
+                    );
                     continue;
                 }
                 Found::Failed(error) => {
@@ -247,7 +250,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         // Whom this round makes: no other tree of it may make the same.
         let mut made: BTreeSet<(MachineId, EntityId)> = BTreeSet::new();
         let mut moved = false;
-        for (root, Joined { mut deciding, mut groups }) in trees {
+        for (
+            root,
+            Joined {
+                mut deciding,
+                mut groups,
+            },
+        ) in trees
+        {
             let before = *spent;
             let mut events: Vec<(usize, &EntityName, &EventRequest)> = groups
                 .iter()
@@ -353,9 +363,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// The answers of a write that was applied after all.
     async fn settle_applied(&self, group: &Group, applied: &Attempt, answers: &mut Answers) {
         let mine = |place: usize| group.events.iter().any(|(of, _)| *of == place);
-        let tells = |answer: &Result<Answer, Error>| answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
+        let tells =
+            |answer: &Result<Answer, Error>| answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
         let mut numbers = RowNumbers::default();
-        if applied.answers.iter().any(|(place, answer)| mine(*place) && tells(answer)) {
+        if applied
+            .answers
+            .iter()
+            .any(|(place, answer)| mine(*place) && tells(answer))
+        {
             let params = [text(&applied.uids), applied.commit_id.as_str().into()];
             // That they cannot be read must not hide that it was applied.
             let results = self.read(vec![Statement::new(ROW_NUMBERS, params)]).await;

@@ -238,7 +238,9 @@ impl<'a> Deciding<'a> {
             return Ok(None);
         };
         let timestamp = request.event.timestamp_at(self.now);
-        let here = tree.entities().filter(|(ix, _)| is_at(tree, from, *ix, &path.steps));
+        let here = tree
+            .entities()
+            .filter(|(ix, _)| is_at(tree, from, *ix, &path.steps));
         for (instance, entity) in here {
             if let Some(seen) = self.seen_at(instance, &request.event) {
                 self.same(&seen, request)?;
@@ -271,7 +273,11 @@ impl<'a> Deciding<'a> {
             }
             states => {
                 let pairs = states.iter();
-                StateView::Regions(pairs.map(|(r, s)| (r.as_str().into(), s.as_str().into())).collect())
+                StateView::Regions(
+                    pairs
+                        .map(|(r, s)| (r.as_str().into(), s.as_str().into()))
+                        .collect(),
+                )
             }
         };
         let mut answer = Answer::replayed(&at.entity_id, state, at.version, &request.event, timestamp);
@@ -389,7 +395,8 @@ impl<'a> Deciding<'a> {
             return Ok(());
         };
         let Some(tree) = &self.tree else { return Ok(()) };
-        let written = commit.bytes(request.params_bytes);
+        let before = delivered.before.iter().map(|commit| commit.bytes(0));
+        let written = before.fold(commit.bytes(request.params_bytes), usize::saturating_add);
         if written > MAX_WRITTEN_BYTES && undo.is_some() {
             return Err(Error::TooLarge {
                 what: "what the event writes",
@@ -647,9 +654,8 @@ impl<'a> Deciding<'a> {
     /// The tree to go back to, where the event might make a context or its rows too large.
     fn undo_if_too_large(&self, request: &EventRequest) -> Option<Tree> {
         let tree = self.tree.as_ref()?;
-        let fits = |member: &Member| {
-            member.context_bytes.saturating_add(request.params_bytes) <= MAX_CONTEXT_BYTES
-        };
+        let fits =
+            |member: &Member| member.context_bytes.saturating_add(request.params_bytes) <= MAX_CONTEXT_BYTES;
         // An event of a few rows cannot write so much.
         let few = tree.root().machine().regions().len() <= FEW_REGIONS;
         let alone = self.members.len() == 1 && !tree.root().machine().has_children();
@@ -743,7 +749,11 @@ impl<'a> Deciding<'a> {
     }
 
     /// Why an event would or would not move an instance, with the due timeouts applied in memory.
-    pub(crate) fn explain(&mut self, name: &EntityName, request: &EventRequest) -> Result<Explanation, Error> {
+    pub(crate) fn explain(
+        &mut self,
+        name: &EntityName,
+        request: &EventRequest,
+    ) -> Result<Explanation, Error> {
         self.catch_up()?;
         let entity = self.find(name);
         let (Some(tree), Some(entity)) = (&self.tree, entity) else {
@@ -796,7 +806,11 @@ fn is_at(tree: &Tree, from: EntityIx, instance: EntityIx, steps: &[TargetStep]) 
         let machine = tree.entity(place.parent).machine();
         let named = *machine.region(place.region).id == *step.region
             && *machine.state(place.state).name == *step.state;
-        if !named || step.seq.is_some_and(|seq| seq < place.first_seq || seq > place.seq) {
+        if !named
+            || step
+                .seq
+                .is_some_and(|seq| seq < place.first_seq || seq > place.seq)
+        {
             return false;
         }
         entity = place.parent;

@@ -41,14 +41,29 @@ pub(crate) const DELETE: [&str; 8] = [
        ON x.root_uid = i.root_uid AND x.current = 0 AND x.parent_uid = i.parent_uid AND x.state = i.state \
          AND x.region = i.region \
        WHERE i.uid = ?1 AND i.current = 1 ORDER BY x.seq DESC LIMIT 1)",
-    concat!(below!(), " DELETE FROM entities WHERE rowid IN (SELECT e.rowid FROM below b CROSS JOIN instances i ON i.uid = b.uid \
+    concat!(
+        below!(),
+        " DELETE FROM entities WHERE rowid IN (SELECT e.rowid FROM below b CROSS JOIN instances i ON i.uid = b.uid \
        CROSS JOIN entities e ON e.tenant = i.tenant AND e.machine_id = i.machine_id AND e.entity_id = i.entity_id \
-         AND e.uid = i.uid)"),
+         AND e.uid = i.uid)"
+    ),
     "DELETE FROM entities WHERE tenant = ?2 AND machine_id = ?3 AND entity_id = ?4 AND uid = ?1",
-    concat!(below!(), " DELETE FROM entries WHERE uid IN (SELECT uid FROM below)"),
-    concat!(below!(), " DELETE FROM history WHERE uid IN (SELECT uid FROM below)"),
-    concat!(below!(), " DELETE FROM forwards WHERE uid IN (SELECT uid FROM below)"),
-    concat!(below!(), " DELETE FROM instances WHERE uid IN (SELECT uid FROM below)"),
+    concat!(
+        below!(),
+        " DELETE FROM entries WHERE uid IN (SELECT uid FROM below)"
+    ),
+    concat!(
+        below!(),
+        " DELETE FROM history WHERE uid IN (SELECT uid FROM below)"
+    ),
+    concat!(
+        below!(),
+        " DELETE FROM forwards WHERE uid IN (SELECT uid FROM below)"
+    ),
+    concat!(
+        below!(),
+        " DELETE FROM instances WHERE uid IN (SELECT uid FROM below)"
+    ),
 ];
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -83,7 +98,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             };
             if loaded.exists() {
                 if made.iter().any(|uid| loaded.knows(uid)) {
-                    return self.get_entity(tenant, name.machine_id.as_str(), name.entity_id.as_str()).await;
+                    return self
+                        .get_entity(tenant, name.machine_id.as_str(), name.entity_id.as_str())
+                        .await;
                 }
                 return Err(Error::EntityExists {
                     machine: name.machine_id.to_string(),

@@ -227,7 +227,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 let view = EntityView::new(&name, revision, &stored, &rows, instance.as_ref());
                 ListedEntity::Entity(Box::new(view))
             }
-            Ok((None, _)) => ListedEntity::corrupt(&name, &corrupt(&name, "it has no incarnation".to_owned())),
+            Ok((None, _)) => {
+                ListedEntity::corrupt(&name, &corrupt(&name, "it has no incarnation".to_owned()))
+            }
             Err(error) => ListedEntity::corrupt(&name, &error),
         };
         Ok(Row {

@@ -217,7 +217,8 @@ impl Error {
         let mut error = body_of(self.code(), &self.to_string());
         let mut add = |key: &str, value: Value| error.insert(key.to_owned(), value);
         match self {
-            Self::Invalid { path, .. } => {
+            Self::Invalid { path, .. }
+            | Self::Refused(Refusal::TargetNotActive { path, .. } | Refusal::NoManagedState { path, .. }) => {
                 add("path", json!(path));
             }
             Self::InvalidDefinition(faults) => {
@@ -228,9 +229,6 @@ impl Error {
             }
             Self::LiveStates { live, .. } => {
                 add("live", json!(live));
-            }
-            Self::Refused(Refusal::TargetNotActive { path, .. } | Refusal::NoManagedState { path, .. }) => {
-                add("path", json!(path));
             }
             Self::Refused(Refusal::VersionConflict { expected, actual }) => {
                 add("expected", json!(expected));

@@ -81,7 +81,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             target.paths.push(path.steps.clone());
         }
         loop {
-            target.attempts = attempts.iter().filter_map(|attempt| attempt.key.clone()).collect();
+            target.attempts = attempts
+                .iter()
+                .filter_map(|attempt| attempt.key.clone())
+                .collect();
             let loaded = match self.load(&target).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
@@ -237,7 +240,10 @@ fn own<'a>(loaded: &Loaded, attempts: &'a [Attempt]) -> Option<&'a Attempt> {
     attempts.iter().find(|attempt| {
         let mine = |seen: &crate::load::Seen| seen.commit_id == attempt.commit_id;
         loaded.seen.iter().any(mine)
-            || loaded.seen_at_paths.iter().any(|at| at.seen.commit_id == attempt.commit_id)
+            || loaded
+                .seen_at_paths
+                .iter()
+                .any(|at| at.seen.commit_id == attempt.commit_id)
     })
 }
 

@@ -170,7 +170,10 @@ pub(crate) fn loaded_one(
     if let Some(stored) = stored.as_mut().filter(|_| !is_live(instance.as_ref())) {
         stored.entity.disarm();
     }
-    let uid = stored.as_ref().map(|stored| stored.uid.clone()).unwrap_or_default();
+    let uid = stored
+        .as_ref()
+        .map(|stored| stored.uid.clone())
+        .unwrap_or_default();
     let seen = seen
         .into_iter()
         .map(|row| read_seen(&name, &uid, row))

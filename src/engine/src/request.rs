@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use statewright_core::definition::FLAT_REGION;
 use statewright_core::entity::Params;
 use statewright_core::ids::{
-    CHILD_MARK, EntityId, MAX_CHILD_ID_BYTES, MAX_ENTITY_ID_BYTES, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId, NameError, Seq,
-    TenantId, check_name,
+    CHILD_MARK, EntityId, MAX_CHILD_ID_BYTES, MAX_ENTITY_ID_BYTES, MAX_NAME_BYTES, MAX_TIMESTAMP, MachineId,
+    NameError, Seq, TenantId, check_name,
 };
 use statewright_core::kind_of;
 use statewright_core::step::Event;

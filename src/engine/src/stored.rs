@@ -127,8 +127,7 @@ impl Instance {
     /// # Errors
     /// It cannot be read: it fails closed (M8, EF-2).
     pub(crate) fn read(json: &serde_json::value::RawValue, name: &EntityName) -> Result<Option<Self>, Error> {
-        let unreadable =
-            |error: serde_json::Error| corrupt(name, format!("its place in its tree: {error}"));
+        let unreadable = |error: serde_json::Error| corrupt(name, format!("its place in its tree: {error}"));
         let columns: Option<InstanceColumns> = serde_json::from_str(json.get()).map_err(unreadable)?;
         let Some(columns) = columns else { return Ok(None) };
         let InstanceColumns(
@@ -157,7 +156,10 @@ impl Instance {
         let ends = ended.is_none() == (status == Status::Active);
         let levels = usize::try_from(depth).is_ok_and(|depth| depth == path.len());
         if !ends || !levels {
-            return Err(corrupt(name, "its place in its tree contradicts itself".to_owned()));
+            return Err(corrupt(
+                name,
+                "its place in its tree contradicts itself".to_owned(),
+            ));
         }
         Ok(Some(Self {
             parent_uid,

@@ -172,7 +172,7 @@ fn nested(
     by_parent: &mut BTreeMap<String, Vec<(String, Instance, EntityView)>>,
 ) -> Vec<TreeView> {
     let mut children = by_parent.remove(parent).unwrap_or_default();
-    children.sort_by(|(_, a, _), (_, b, _)| (a.started, a.first_seq).cmp(&(b.started, b.first_seq)));
+    children.sort_by_key(|(_, instance, _)| (instance.started, instance.first_seq));
     let view = |(uid, instance, entity): (String, Instance, EntityView)| TreeView {
         children: nested(&uid, by_parent),
         parent: Some(EntryOfParent {

@@ -1,0 +1,175 @@
+//! From the rows of a tree to the tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use statewright_core::tree::{EntityIx, Place, Status, Tree};
+
+use super::{Definitions, Ended, Family, Found, Loaded, Member, Read, Remembered, Target};
+use crate::error::Error;
+use crate::load::EntityName;
+use crate::stored::corrupt;
+
+/// Makes a tree of its members.
+pub(super) fn assemble(
+    target: &Target,
+    members: Vec<Read>,
+    seen: Remembered,
+    definitions: &Definitions,
+    whole: bool,
+) -> Found {
+    let tenant = target.name.tenant.as_str();
+    let (wanted, mut members): (Vec<Read>, Vec<Read>) = members.into_iter().partition(|read| read.kind == 3);
+    let Some(root) = members.iter().position(|read| read.kind == 0) else {
+        return Found::NoMachine;
+    };
+    let root = members.swap_remove(root);
+    let has_children = root.head.compiled.machine.has_children();
+    let family = has_children || !members.is_empty() || root.name != target.name;
+    if family && (!whole || definitions.incomplete.contains(tenant)) {
+        return Found::LeftOut;
+    }
+    let heads = definitions.heads.get(tenant).cloned().unwrap_or_default();
+    let library = definitions.libraries.get(tenant).cloned();
+    // A child's id is longer than its parent's.
+    members.sort_by_key(|read| read.name.entity_id.as_str().len());
+    let asked_head = members
+        .iter()
+        .find(|read| read.name == target.name)
+        .map_or_else(|| root.head.clone(), |read| read.head.clone());
+    let mut loaded = Loaded {
+        name: target.name.clone(),
+        head: asked_head,
+        family: None,
+        ended: None,
+        seen: seen.seen,
+        paths: target.paths.clone(),
+        seen_at_paths: seen.at_paths,
+        heads: Arc::new(heads),
+        library: library.clone(),
+        occupied: Vec::new(),
+        adoptable: Vec::new(),
+    };
+    for read in wanted.into_iter().filter(|read| read.stored.is_some()) {
+        let EntityName {
+            machine_id,
+            entity_id,
+            ..
+        } = read.name;
+        if members
+            .iter()
+            .any(|member| member.name.machine_id == machine_id && member.name.entity_id == entity_id)
+        {
+            continue;
+        }
+        if read.instance.is_none() {
+            loaded.adoptable.push((machine_id.clone(), entity_id.clone()));
+        }
+        loaded.occupied.push((machine_id, entity_id));
+    }
+    let Some(stored) = root.stored else {
+        return if members.is_empty() && root.name == target.name {
+            Found::Loaded(Box::new(loaded))
+        } else {
+            Found::Failed(corrupt(&target.name, "the root of its tree is gone".to_owned()))
+        };
+    };
+    let mut building = Building {
+        by_uid: BTreeMap::from([(stored.uid.clone(), EntityIx::ROOT)]),
+        family: Family {
+            members: vec![Member {
+                uid: stored.uid,
+                revision: root.head.revision,
+                base: stored.entity.version(),
+                created_at: stored.created_at,
+                context_bytes: stored.context_bytes,
+            }],
+            tree: Tree::new(stored.entity, library),
+        },
+    };
+    for read in members {
+        let asked = read.name == target.name;
+        match building.add(read) {
+            Ok(Some(ended)) if asked => loaded.ended = Some(ended),
+            Ok(_) => {}
+            Err(error) => return Found::Failed(error),
+        }
+    }
+    loaded.family = Some(building.family);
+    Found::Loaded(Box::new(loaded))
+}
+
+/// A tree that is being put together.
+struct Building {
+    by_uid: BTreeMap<String, EntityIx>,
+    family: Family,
+}
+
+impl Building {
+    /// Hangs a child into the tree. Gives it back where it ended and the tree does not need it.
+    fn add(&mut self, read: Read) -> Result<Option<Ended>, Error> {
+        let Read {
+            name,
+            head,
+            stored,
+            instance,
+            ..
+        } = read;
+        let missing = |what: &str| corrupt(&name, format!("{what} of its place in its tree is missing"));
+        let mut stored = stored.ok_or_else(|| missing("the entity"))?;
+        let instance = instance.ok_or_else(|| missing("the row"))?;
+        let lives = instance.status == Status::Active;
+        if !lives {
+            stored.entity.disarm();
+        }
+        let parent = self.by_uid.get(&instance.parent_uid).copied();
+        let place = parent.and_then(|parent| {
+            let machine = self.family.tree.entity(parent).machine();
+            let region = machine.find_region(&instance.region)?;
+            let state = machine.find_state(region, &instance.state)?;
+            Some((parent, region, state))
+        });
+        let Some((parent, region, state)) = place else {
+            // What is over may have been a child of a state that is no more.
+            return if instance.is_over() {
+                Ok(Some(Ended {
+                    uid: stored.uid,
+                    entity: stored.entity,
+                    status: instance.status,
+                }))
+            } else {
+                Err(missing("the parent"))
+            };
+        };
+        let next = EntityIx::at(self.family.tree.len());
+        let cancelled_with = match &instance.cancelled_with {
+            None => None,
+            Some(uid) if *uid == stored.uid => Some(next),
+            Some(uid) => Some(*self.by_uid.get(uid).ok_or_else(|| missing("what ended it"))?),
+        };
+        self.family.members.push(Member {
+            uid: stored.uid.clone(),
+            revision: head.revision,
+            base: stored.entity.version(),
+            created_at: stored.created_at,
+            context_bytes: stored.context_bytes,
+        });
+        let place = Place {
+            parent,
+            region,
+            state,
+            seq: instance.seq,
+            first_seq: instance.first_seq,
+            managed: instance.managed,
+            status: instance.status,
+            depth: instance.depth,
+            started: instance.started,
+            ended: instance.ended,
+            current: instance.current,
+            cancelled_with,
+        };
+        let child = self.family.tree.add(stored.entity, place);
+        self.by_uid.insert(stored.uid, child);
+        Ok(None)
+    }
+}
