@@ -7,6 +7,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::answer::StateView;
+use crate::cascade::Advance;
 use crate::code::Code;
 use crate::commit::Outcome;
 use crate::definition::shape::shortened;
@@ -287,17 +288,13 @@ pub fn explain(tree: &Tree, target: EntityIx, event: &Event, targeted: bool, now
 /// Who below an entity would take an event, if it were for them.
 fn elsewhere(tree: &Tree, from: EntityIx, event: &Event, now: Millis) -> Vec<Elsewhere> {
     let mut found = Vec::new();
+    let mut copy = tree.clone();
     for (ix, at) in below(tree, from).into_iter().skip(1) {
-        let event = Event {
-            expected_version: None,
-            ..event.clone()
-        };
         let machine = tree.entity(ix).machine();
-        if machine.event(&event.event_type).is_none() {
-            continue;
-        }
-        let mut copy = tree.clone();
-        if let Outcome::Commit(commit) = step::apply(&mut copy, ix, &event, None, now)
+        copy.keep();
+        let taken = step::take(&mut copy, ix, event, Advance::All, now);
+        copy.undo();
+        if let Ok(Some(commit)) = taken
             && let Some(taken) = commit.transitions.first()
         {
             found.push(Elsewhere {

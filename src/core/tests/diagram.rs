@@ -56,6 +56,26 @@ fn order() -> Value {
     })
 }
 
+/// A machine with children of both kinds: where their ends lead is drawn like a transition (S2.156, S2.185, S2.186).
+fn bundle() -> Value {
+    json!({
+        "machine_id": "bundle",
+        "regions": [
+            {"id": "b1", "states": ["idle", "ret_b1", "returned", "kept", "cancelled"], "initial_state": "idle",
+             "sub_machines": {"ret_b1": {"machine_id": "return_case", "lifecycle": "managed", "complete_when": [
+                {"when": {"case": "returned", "deadline": "closed"}, "target": "returned"},
+                {"when": {"case": "kept", "deadline": "closed"}, "target": "kept"}]}}},
+            {"id": "pack", "states": ["open", "packing", "packed"], "initial_state": "open",
+             "sub_machines": {"packing": {"machine_id": "packing_flow", "on_final": {"labeled": "packed"}}}}
+        ],
+        "transitions": [
+            {"region": "b1", "from": "idle", "to": "ret_b1", "on": "bundle.open"},
+            {"region": "b1", "from": "ret_b1", "to": "cancelled", "on": "bundle.cancel_b1"},
+            {"region": "pack", "from": "open", "to": "packing", "on": "pack"}
+        ]
+    })
+}
+
 /// Names that are keywords, syntax, markup or escapes of either language.
 fn hostile() -> Value {
     let names = [
@@ -87,6 +107,11 @@ fn hostile() -> Value {
     transitions.push(json!({"from": "}", "to": "end", "on": "end", "guard":
         {"field": "a\nb\"]", "op": "eq", "value": {"x": ["\n", "\u{2028}", "]\"--> ; :"]}}}));
     json!({"machine_id": "digraph \"{\" & <b>", "states": names, "initial_state": "end", "transitions": transitions})
+}
+
+#[test]
+fn a_machine_with_children() {
+    check("bundle", &bundle(), &[]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Graphviz: a `digraph`.
 
-use super::{is_current, join_label, label};
+use super::{completions, is_current, join_label, label, state_label};
 use crate::entity::Configuration;
 use crate::machine::{Machine, RegionIx, StateIx, TransitionIx};
 
@@ -62,7 +62,10 @@ fn write_region(
             } else {
                 ""
             };
-            lines.push(format!("    s{place} [label={}{mark}]", quoted(&state.name)));
+            lines.push(format!(
+                "    s{place} [label={}{mark}]",
+                quoted(&state_label(state))
+            ));
         }
     }
     lines.push(format!("    i{start} -> s{initial}"));
@@ -71,6 +74,12 @@ fn write_region(
             let (from, to) = (transition.from.place(), transition.to.place());
             let label = quoted(&label(machine, TransitionIx::of(index), transition));
             lines.push(format!("    s{from} -> s{to} [label={label}]"));
+        }
+    }
+    for (from, state) in machine.states().iter().enumerate() {
+        for (to, label) in completions(state).iter().filter(|_| state.region == region) {
+            let (to, label) = (to.place(), quoted(label));
+            lines.push(format!("    s{from} -> s{to} [style=bold, label={label}]"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{join_label, label};
+use super::{completions, join_label, label, state_label};
 use crate::entity::Configuration;
 use crate::machine::{Machine, RegionIx, TransitionIx};
 
@@ -67,7 +67,7 @@ fn write_region(text: &mut String, depth: usize, machine: &Machine, region: Regi
             line(
                 text,
                 depth,
-                &format!("state \"{}\" as s{place}", escaped(&state.name)),
+                &format!("state \"{}\" as s{place}", escaped(&state_label(state))),
             );
         }
     }
@@ -77,6 +77,12 @@ fn write_region(text: &mut String, depth: usize, machine: &Machine, region: Regi
         if transition.region == region {
             let (from, to) = (transition.from.place(), transition.to.place());
             let label = escaped(&label(machine, TransitionIx::of(index), transition));
+            line(text, depth, &format!("s{from} --> s{to} : {label}"));
+        }
+    }
+    for (from, state) in machine.states().iter().enumerate() {
+        for (to, label) in completions(state).iter().filter(|_| state.region == region) {
+            let (to, label) = (to.place(), escaped(label));
             line(text, depth, &format!("s{from} --> s{to} : {label}"));
         }
     }

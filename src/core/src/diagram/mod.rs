@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::entity::Configuration;
 use crate::guard::{Guard, Leaf};
-use crate::machine::{Join, Machine, Transition, TransitionIx};
+use crate::machine::{Join, Machine, State, StateIx, Transition, TransitionIx};
 
 pub use dot::dot;
 pub use mermaid::mermaid;
 
 /// Whether an entity is in a state.
-fn is_current(current: Option<&Configuration>, state: crate::machine::StateIx) -> bool {
+fn is_current(current: Option<&Configuration>, state: StateIx) -> bool {
     current.is_some_and(|current| current.contains(&state))
 }
 
@@ -38,6 +38,32 @@ fn label(machine: &Machine, index: TransitionIx, transition: &Transition) -> Str
         text.push(']');
     }
     text
+}
+
+/// What a state is called, and of which machine its child is.
+fn state_label(state: &State) -> String {
+    match state.child() {
+        Some(sub) => format!("{} (runs {})", state.name, sub.machine_id),
+        None => state.name.to_string(),
+    }
+}
+
+/// Where the ends of a state's child lead, and which those are (S2.185, S2.186).
+fn completions(state: &State) -> Vec<(StateIx, String)> {
+    let Some(sub) = state.child() else {
+        return Vec::new();
+    };
+    let finals = sub.on_final.iter();
+    let finals = finals.map(|(name, target)| (*target, format!("child ends in {name}")));
+    let rules = sub.rules.iter().map(|rule| {
+        let when = rule
+            .when
+            .iter()
+            .map(|(region, state)| format!("{region} = {state}"));
+        let when: Vec<String> = when.collect();
+        (rule.target, format!("child ends with {}", when.join(" and ")))
+    });
+    finals.chain(rules).collect()
 }
 
 /// A delay in the largest unit that holds it exactly.
