@@ -9,7 +9,7 @@ use crate::commit::{Cause, Commit, Life, LifeKind, Refusal, Row};
 use crate::definition::Reentry;
 use crate::entity::{Entity, Entry, Made, Params, armed};
 use crate::identity::IdentityKey;
-use crate::ids::{MAX_CHILD_ID_BYTES, Millis, Seq, Version};
+use crate::ids::{MAX_CHILD_ID_BYTES, Millis, Seq};
 use crate::machine::{Machine, RegionIx, StateIx, SubMachine};
 use crate::step::{Move, Moves, Step, decide};
 use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, Place, Status, Tree};
@@ -50,11 +50,17 @@ type Instances = SmallVec<[(StateIx, Seq); 4]>;
 impl<'a> Cascade<'a> {
     pub(crate) fn begin(tree: &'a mut Tree, target: EntityIx, at: When) -> Self {
         tree.begin();
-        let commit = Commit {
+        let mut commit = Commit {
             target,
             previous: tree.entity(target).configuration(),
             ..Commit::default()
         };
+        // Room for a completion that goes all the way up, so that the lists do not grow step by step.
+        let levels = tree.len().min(8);
+        commit.rows.reserve(levels);
+        commit.writes.reserve(levels);
+        commit.lives.reserve(levels);
+        commit.placed.reserve(levels);
         Self {
             tree,
             commit: Box::new(commit),
@@ -91,7 +97,7 @@ impl<'a> Cascade<'a> {
         key: &IdentityKey,
         cause: Cause,
     ) -> Result<Children, Refusal> {
-        self.write(entity)?;
+        self.write(entity);
         let before = self.instances(entity);
         let When {
             timestamp,
@@ -106,8 +112,7 @@ impl<'a> Cascade<'a> {
             entered_at,
             made: self.next_row(),
         };
-        let rows = step.apply(self.tree.entity_mut(entity), moves);
-        self.commit.rows.extend(rows);
+        step.apply(self.tree.entity_mut(entity), moves, &mut self.commit.rows);
         if before.is_empty() {
             return Ok(Children::new());
         }
@@ -122,7 +127,7 @@ impl<'a> Cascade<'a> {
             .filter_map(|(region, _, seq)| self.tree.managed_child(entity, *region, *seq))
             .collect();
         if !left.is_empty() {
-            self.cancel(&left, Some(key))?;
+            self.cancel(&left, Some(key));
         }
         self.start_all(entity, changed.iter().map(|(region, ..)| *region))
     }
@@ -160,26 +165,18 @@ impl<'a> Cascade<'a> {
         Ok(())
     }
 
-    /// Counts an entity in: its version goes up by one, however often the commit changes it (R3).
-    fn write(&mut self, entity: EntityIx) -> Result<(), Refusal> {
+    /// Counts an entity in: its version goes up by one, however often the commit changes it (R3). What only ends or moves
+    /// is bounded by its tree: one that two writers at once brought past the bound must still come to its end.
+    fn write(&mut self, entity: EntityIx) {
         self.tree.save(entity);
         if !self.tree.mark_written(entity) {
-            return Ok(());
+            return;
         }
         let now = self.at.now;
         let written = self.tree.entity_mut(entity);
         written.version = written.version.next();
         written.updated_at = now;
-        let version = written.version;
-        self.count(entity, version)
-    }
-
-    fn count(&mut self, entity: EntityIx, version: Version) -> Result<(), Refusal> {
-        self.commit.writes.push((entity, version));
-        if self.commit.writes.len() > MOST_ENTITIES {
-            return Err(Refusal::CascadeLimit);
-        }
-        Ok(())
+        self.commit.writes.push((entity, written.version));
     }
 
     /// Counts in what was just made, at version 1.
@@ -189,7 +186,11 @@ impl<'a> Cascade<'a> {
         made.updated_at = self.at.now;
         let version = made.version;
         self.commit.made.push(entity);
-        self.count(entity, version)
+        self.commit.writes.push((entity, version));
+        if self.commit.writes.len() > MOST_ENTITIES {
+            return Err(Refusal::CascadeLimit);
+        }
+        Ok(())
     }
 
     /// Starts the managed children of all initial states of an entity that was just made (S2.175, S2.176).
@@ -256,7 +257,7 @@ impl<'a> Cascade<'a> {
                 return Err(conflict(state, &made_of, self.tree.entity(latest), true));
             }
             (Some(latest), Reentry::Resume) if self.can_wake(latest) => {
-                self.wake(latest, entry)?;
+                self.wake(latest, entry);
                 return Ok(latest);
             }
             // It was cancelled for good.
@@ -336,7 +337,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// Wakes a child and all that its cancel ended, in the order in which they would be started (R9b).
-    fn wake(&mut self, top: EntityIx, entry: &Entry) -> Result<(), Refusal> {
+    fn wake(&mut self, top: EntityIx, entry: &Entry) {
         let mut sleeping = self.tree.subtree(top);
         sleeping.retain(|ix| {
             self.tree
@@ -345,7 +346,7 @@ impl<'a> Cascade<'a> {
         });
         sleeping.sort_by(|a, b| self.tree.in_order(*a, *b));
         for child in sleeping {
-            self.write(child)?;
+            self.write(child);
             let Some(place) = self.tree.place(child) else {
                 continue;
             };
@@ -364,7 +365,6 @@ impl<'a> Cascade<'a> {
             self.commit.placed.push(child);
             self.enter_again(child, entry.key.as_ref());
         }
-        Ok(())
     }
 
     /// Starts a new entry instance of every state that an entity is in.
@@ -417,7 +417,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// Ends the children of entries that were left, each with all that lives below it, deepest first (S2.199).
-    fn cancel(&mut self, tops: &[EntityIx], by: Option<&IdentityKey>) -> Result<(), Refusal> {
+    fn cancel(&mut self, tops: &[EntityIx], by: Option<&IdentityKey>) {
         let mut ending: Vec<(EntityIx, Option<EntityIx>)> = Vec::new();
         for top in tops {
             let place = self.tree.place(*top);
@@ -429,26 +429,20 @@ impl<'a> Cascade<'a> {
         }
         ending.sort_by(|(a, _), (b, _)| self.tree.deepest_first(*a, *b));
         for (child, with) in &ending {
-            self.end(*child, by, *with)?;
+            self.end(*child, by, *with);
         }
         for top in tops {
             if !self.can_wake(*top) {
                 self.forget(*top, false);
             }
         }
-        Ok(())
     }
 
-    fn end(
-        &mut self,
-        child: EntityIx,
-        by: Option<&IdentityKey>,
-        cancelled_with: Option<EntityIx>,
-    ) -> Result<(), Refusal> {
-        self.write(child)?;
+    fn end(&mut self, child: EntityIx, by: Option<&IdentityKey>, cancelled_with: Option<EntityIx>) {
+        self.write(child);
         let ended = self.at.entered_at;
         let Some(place) = self.tree.place_mut(child) else {
-            return Ok(());
+            return;
         };
         place.status = Status::Cancelled;
         place.ended = Some(ended);
@@ -480,7 +474,6 @@ impl<'a> Cascade<'a> {
             actions: Vec::new(),
         });
         self.live(LifeKind::Cancelled, child, Some((child, key)), None);
-        Ok(())
     }
 
     /// Forgets what is below a child, and with it itself where a later one takes its place: none of it wakes again.
@@ -520,7 +513,7 @@ impl<'a> Cascade<'a> {
         let own = || self.commit.rows.iter().rev().filter(|row| row.entity == child);
         let key = own().next().map(|row| row.key.clone());
         let by = own().find(|row| row.begins_step()).map(|row| row.key.clone());
-        self.write(child)?;
+        self.write(child);
         let ended = self.at.entered_at;
         self.tree.entity_mut(child).disarm();
         if let Some(place) = self.tree.place_mut(child) {
@@ -530,11 +523,14 @@ impl<'a> Cascade<'a> {
         self.commit.placed.push(child);
         let row = key.clone().map(|key| (child, key));
         self.live(LifeKind::Completed, child, row, Some((target, sub_key.clone())));
-        let below: Children = self
+        if self
             .tree
-            .children_where(|place| place.parent == child && place.status == Status::Active)
-            .collect();
-        self.end_below(child, &below, by.as_ref())?;
+            .children_where(|place| place.parent == child)
+            .next()
+            .is_some()
+        {
+            self.end_below(child, by.as_ref());
+        }
         let cause = Cause::SubComplete {
             managed: true,
             child,
@@ -545,22 +541,14 @@ impl<'a> Cascade<'a> {
     }
 
     /// Ends everything below a child that has completed: none of it wakes again.
-    fn end_below(
-        &mut self,
-        child: EntityIx,
-        below: &[EntityIx],
-        by: Option<&IdentityKey>,
-    ) -> Result<(), Refusal> {
-        if !below.is_empty() {
-            let mut ending = self.tree.subtree(child);
-            ending.retain(|ix| *ix != child && self.tree.is_live(*ix));
-            ending.sort_by(|a, b| self.tree.deepest_first(*a, *b));
-            for ix in ending {
-                self.end(ix, by, None)?;
-            }
+    fn end_below(&mut self, child: EntityIx, by: Option<&IdentityKey>) {
+        let mut ending = self.tree.subtree(child);
+        ending.retain(|ix| *ix != child && self.tree.is_live(*ix));
+        ending.sort_by(|a, b| self.tree.deepest_first(*a, *b));
+        for ix in ending {
+            self.end(ix, by, None);
         }
         self.forget(child, false);
-        Ok(())
     }
 
     /// Moves a legacy child's parent on, if the child is final and the parent is still in its state (S2.163, R9). Gives

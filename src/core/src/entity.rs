@@ -22,7 +22,7 @@ pub struct Entity {
     pub(crate) version: Version,
     pub(crate) next_seq: Seq,
     /// INVARIANT: one entry for each region, in region order (I4).
-    pub(crate) entries: SmallVec<[Entry; 4]>,
+    pub(crate) entries: SmallVec<[Entry; 2]>,
     pub(crate) context: Arc<Params>,
     pub(crate) updated_at: Millis,
 }
@@ -183,7 +183,7 @@ impl Entity {
         updated_at: Millis,
         stored: &[StoredEntry<'_>],
     ) -> Result<Self, CorruptEntity> {
-        let mut places: SmallVec<[Option<Entry>; 4]> = SmallVec::new();
+        let mut places: SmallVec<[Option<Entry>; 2]> = SmallVec::new();
         places.resize_with(machine.regions().len(), || None);
         for entry in stored {
             let region = machine

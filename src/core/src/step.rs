@@ -182,7 +182,8 @@ fn alone(tree: &mut Tree, target: EntityIx, event: &Event, now: Millis) -> Outco
         entered_at: now,
         made,
     };
-    let rows = step.apply(entity, &moves);
+    let mut rows = Rows::new();
+    step.apply(entity, &moves, &mut rows);
     let context_changed = merge(&mut entity.context, &event.params);
     Outcome::Commit(Box::new(Commit {
         target,
@@ -333,8 +334,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Starts an entry instance for each move, and says what happened row by row.
-    pub(crate) fn apply(self, entity: &mut Entity, moves: &Moves) -> Rows {
+    /// Starts an entry instance for each move, and adds what happened to the rows of the commit.
+    pub(crate) fn apply(self, entity: &mut Entity, moves: &Moves, rows: &mut Rows) {
         let Entity {
             machine,
             entries,
@@ -343,13 +344,13 @@ impl Step {
         } = entity;
         let n = *next_seq;
         let mut own = Some((self.key, self.cause));
-        let mut rows = Rows::new();
+        let begun = rows.len();
         let mut fired = 0_u32;
         for change in moves {
             let region = machine.region(change.region);
             let state = machine.state(change.to);
             let mut actions: Vec<_> = state.on_enter.iter().map(Arc::clone).collect();
-            let (key, cause) = match (rows.first(), change.join) {
+            let (key, cause) = match (rows.get(begun), change.join) {
                 (None, _) => {
                     // INVARIANT: only the first row takes the step's own key and cause.
                     let Some(own) = own.take() else { continue };
@@ -377,7 +378,7 @@ impl Step {
                 entered_at: self.entered_at,
                 timer: armed(machine.first_due(change.to, self.entered_at)),
                 key: Some(key.clone()),
-                made: self.made.later(rows.len()),
+                made: self.made.later(rows.len().saturating_sub(begun)),
             };
             #[expect(
                 clippy::indexing_slicing,
@@ -396,7 +397,6 @@ impl Step {
                 actions,
             });
         }
-        rows
     }
 }
 

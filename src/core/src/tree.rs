@@ -442,7 +442,7 @@ impl Tree {
     pub(crate) fn keep(&mut self) {
         self.undo = Some(Box::new(Undo {
             entities: self.nodes.len(),
-            saved: Vec::new(),
+            saved: Vec::with_capacity(self.nodes.len().min(8)),
         }));
     }
 
