@@ -133,6 +133,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut first = true;
         let mut spent = 0_usize;
         while !open.is_empty() {
+            // What comes first in a read is what comes first of the definitions that it brings: it fits.
+            open.sort_by(|a, b| a.target.name.cmp(&b.target.name));
             let later = open.split_off(fitting(&open));
             let mut round = self.round(open, answers, first, &mut spent).await;
             first = false;
@@ -248,7 +250,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut decided: Vec<Decided> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
         // Whom this round makes: no other tree of it may make the same.
-        let mut made: BTreeSet<(MachineId, EntityId)> = BTreeSet::new();
+        let mut made: BTreeSet<(TenantId, MachineId, EntityId)> = BTreeSet::new();
         let mut moved = false;
         for (
             root,
@@ -297,6 +299,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             if deciding.makes_root() {
                 makes.push((root.machine_id.clone(), root.entity_id.clone()));
             }
+            let makes: Vec<_> = makes
+                .into_iter()
+                .map(|(machine, id)| (root.tenant.clone(), machine, id))
+                .collect();
             if makes.iter().any(|one| made.contains(one)) {
                 moved = true;
                 open.extend(groups);

@@ -198,12 +198,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// Gives back what is to be tried again: trees that had moved, and were to make children.
     async fn fire_round(
         &self,
-        targets: Vec<(String, Target)>,
+        mut targets: Vec<(String, Target)>,
         last: bool,
         report: &mut ScanReport,
         failures: &mut Vec<(String, String)>,
         orphans: &mut Vec<(String, String)>,
     ) -> Result<Vec<(String, Target)>, Error> {
+        // What comes first in a read is what comes first of the definitions that it brings: it fits.
+        targets.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let asked: Vec<Target> = targets.iter().map(|(_, target)| target.clone()).collect();
         let (load, reading) = load_trees(&asked, &self.cache, true);
         let results = self.read(load).await?;
