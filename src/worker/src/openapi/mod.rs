@@ -16,7 +16,7 @@ use crate::routes::{entities, events, machines, service};
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Statewright", description = "Durable state machines: flat and parallel, with guards, joins and timers."),
+    info(title = "Statewright", description = "Durable state machines: flat, parallel and nested, with guards, joins and timers."),
     paths(
         service::health, service::openapi, service::scheduler,
         machines::list, machines::create, machines::validate, machines::read, machines::replace, machines::delete,

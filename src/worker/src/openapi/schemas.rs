@@ -6,7 +6,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use utoipa::{IntoParams, IntoResponses, ToSchema};
+use statewright_core::code::Code;
+use utoipa::{
+    IntoParams, IntoResponses, ToSchema,
+    openapi::schema::{Object, ObjectBuilder, Type},
+};
 
 /// Any JSON value.
 #[derive(ToSchema)]
@@ -57,8 +61,8 @@ pub(crate) struct MachinePath {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct EntityPath {
-    /// The entity: 1 to 256 bytes without control characters.
-    #[param(min_length = 1, max_length = 256, example = "o-1")]
+    /// The entity: 1 to 256 bytes without control characters; a child's id, `{parent}::sub::{state}`, up to 2,048.
+    #[param(min_length = 1, max_length = 2048, example = "o-1")]
     entity_id: String,
 }
 
@@ -78,10 +82,19 @@ pub(crate) struct Problem {
     error: ProblemDetail,
 }
 
+/// Every code of an error.
+fn code() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("Names are stable."))
+        .enum_values(Some(Code::ALL.iter().map(|code| code.name())))
+        .build()
+}
+
 /// What went wrong. Some codes add fields of their own.
 #[derive(ToSchema)]
 pub(crate) struct ProblemDetail {
-    /// A stable name, such as `NOT_FOUND`.
+    #[schema(schema_with = code)]
     code: String,
     /// What was wrong, where, and what would be right.
     message: String,
@@ -213,10 +226,32 @@ pub(crate) struct Definition {
     /// Actions on entering states.
     #[schema(nullable = false)]
     on_enter: Option<AnyObject>,
+    /// Child machines of a flat machine's states; on a parallel machine each region has its own.
+    #[schema(nullable = false)]
+    sub_machines: Option<BTreeMap<String, SubMachine>>,
     /// What else a definition holds.
     #[schema(additional_properties)]
     #[serde(flatten)]
     more: BTreeMap<String, Value>,
+}
+
+/// The child machine of a state.
+#[derive(ToSchema)]
+pub(crate) struct SubMachine {
+    /// The child's machine.
+    machine_id: String,
+    /// `managed`; left out, the child is a legacy one, to which events are forwarded.
+    #[schema(nullable = false)]
+    lifecycle: Option<String>,
+    /// Where the parent goes when the flat child is in a state.
+    #[schema(nullable = false)]
+    on_final: Option<BTreeMap<String, String>>,
+    /// Where the parent goes when the managed child's regions are where a rule says.
+    #[schema(nullable = false)]
+    complete_when: Option<Vec<AnyObject>>,
+    /// What comes of entering the state again: `refuse`, the default, `fresh` or `resume`.
+    #[schema(nullable = false)]
+    reentry: Option<String>,
 }
 
 /// What a check of a definition found.
@@ -277,6 +312,61 @@ pub(crate) struct Entity {
     updated_at: i64,
     /// The current entry of each region: its state, sequence number, time and cause.
     region_entries: BTreeMap<String, Value>,
+    /// Its place in its tree, where it is a managed child.
+    #[schema(nullable = false)]
+    instance: Option<Instance>,
+    /// With `tree=true`, of each child: the entry of its parent that it belongs to.
+    #[schema(nullable = false)]
+    parent: Option<ParentEntry>,
+    /// With `tree=true`: its children, live and ended, managed and legacy, in the order of their starts.
+    #[schema(nullable = false, no_recursion)]
+    children: Option<Vec<Self>>,
+}
+
+/// The place of a managed child in its tree.
+#[derive(ToSchema)]
+pub(crate) struct Instance {
+    status: Status,
+    /// Its level; a root is at 0.
+    depth: u32,
+    /// Its managed ancestors, the root first, each with the entry that leads on to it.
+    path: Vec<Owner>,
+    started: i64,
+    /// Where it has ended.
+    #[schema(nullable = false)]
+    ended: Option<i64>,
+}
+
+/// Whether a child takes part in its tree.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// It lives.
+    Active,
+    /// Its completion moved its parent on.
+    Completed,
+    /// Its parent left its state, or ended.
+    Cancelled,
+}
+
+/// An entity, and the entry of a compound state that a child of it belongs to.
+#[derive(ToSchema)]
+pub(crate) struct Owner {
+    machine_id: String,
+    entity_id: String,
+    /// The region of the compound state; `_` in a flat machine.
+    region: String,
+    state: String,
+    seq: u64,
+}
+
+/// The entry of a parent's compound state that a child belongs to.
+#[derive(ToSchema)]
+pub(crate) struct ParentEntry {
+    /// The region of the compound state; `_` in a flat machine.
+    region: String,
+    state: String,
+    seq: u64,
 }
 
 /// An entity in a list; or, where its rows cannot be read, its name and the error.
@@ -326,9 +416,9 @@ pub(crate) struct EvaluateRequest {
     /// Whether effects are to be sent.
     #[schema(nullable = false)]
     dispatch: Option<bool>,
-    /// The way to an instance; empty for the root.
-    #[schema(nullable = false)]
-    target: Option<Vec<AnyObject>>,
+    /// The way to a managed child; empty for the entity itself.
+    #[schema(nullable = false, max_items = 8)]
+    target: Option<Vec<Step>>,
     /// Refused unless the entity has this version; 0 means that it must not exist.
     #[schema(nullable = false)]
     expected_version: Option<u64>,
@@ -338,6 +428,20 @@ pub(crate) struct EvaluateRequest {
     /// Put the explanation in the answer.
     #[schema(nullable = false)]
     explain: Option<bool>,
+}
+
+/// A step of the way to a managed child.
+#[derive(ToSchema)]
+pub(crate) struct Step {
+    /// The region of the compound state; left out, `_`, that of a flat machine.
+    #[schema(nullable = false, min_length = 1, max_length = 128)]
+    region: Option<String>,
+    /// The compound state.
+    #[schema(min_length = 1, max_length = 128)]
+    state: String,
+    /// The entry instance, where it matters which.
+    #[schema(nullable = false)]
+    seq: Option<u64>,
 }
 
 /// An event for the entity that the path names.
@@ -350,6 +454,9 @@ pub(crate) struct TransitionRequest {
     /// When it happened (milliseconds since the epoch). With the type it is the event's identity.
     #[schema(nullable = false)]
     timestamp: Option<i64>,
+    /// The way to a managed child; empty for the entity itself.
+    #[schema(nullable = false, max_items = 8)]
+    target: Option<Vec<Step>>,
     /// Refused unless the entity has this version.
     #[schema(nullable = false)]
     expected_version: Option<u64>,
@@ -381,9 +488,182 @@ pub(crate) struct TransitionResponse {
     actions_dispatched: Option<Vec<Anything>>,
     #[schema(nullable = false)]
     joins_fired: Option<Vec<AnyObject>>,
+    /// The legacy child that handled it.
+    #[schema(nullable = false)]
+    sub_machine: Option<SubMachineAnswer>,
+    /// The entity that the target led to, where one was given.
+    #[schema(nullable = false)]
+    target: Option<Target>,
+    /// What became of managed children, in the order of the commit.
+    #[schema(nullable = false)]
+    instances: Option<Vec<Life>>,
+    /// The transitions of a broadcast.
+    #[schema(nullable = false)]
+    transitions: Option<Vec<AnyObject>>,
     /// The entity's version after it.
     #[schema(nullable = false)]
     state_version: Option<u64>,
+    /// How many due timeouts were applied before it.
+    #[schema(nullable = false)]
+    timeouts_fired: Option<u64>,
+    /// Whether nothing was written, because only an answer was asked for.
+    #[schema(nullable = false)]
+    dry_run: Option<bool>,
+    /// The explanation, where it was asked for.
+    #[schema(nullable = false)]
+    explain: Option<Explanation>,
+}
+
+/// A legacy child that handled an event.
+#[derive(ToSchema)]
+pub(crate) struct SubMachineAnswer {
+    machine_id: String,
+    entity_id: String,
+    previous_state: StateOrRegions,
+    current_state: StateOrRegions,
+    /// `a → b`, where it moved.
+    #[schema(nullable = false)]
+    transition: Option<String>,
+    /// Whether its completion moved its parent on.
+    auto_completed: bool,
+}
+
+/// The entity that a target led to.
+#[derive(ToSchema)]
+pub(crate) struct Target {
+    machine_id: String,
+    entity_id: String,
+    /// Its level; a root is at 0.
+    depth: u32,
+}
+
+/// What became of a managed child.
+#[derive(ToSchema)]
+pub(crate) struct Life {
+    kind: LifeKind,
+    machine_id: String,
+    entity_id: String,
+    /// Its level; a root is at 0.
+    depth: u32,
+    parent: Owner,
+    /// The history row that says so; null where none does.
+    #[schema(required)]
+    row: Option<u64>,
+    /// The identity of that row.
+    #[schema(required)]
+    key: Option<String>,
+    /// Where a completion led the parent.
+    #[schema(nullable = false)]
+    parent_to: Option<String>,
+    /// The parent's history row.
+    #[schema(nullable = false)]
+    parent_row: Option<u64>,
+    /// The identity of that row.
+    #[schema(nullable = false)]
+    parent_key: Option<String>,
+}
+
+/// What can become of a managed child.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(crate) enum LifeKind {
+    /// It was made.
+    Started,
+    /// It came to its end, and its parent went on.
+    Completed,
+    /// It was ended with its parent's state.
+    Cancelled,
+    /// It woke where it was cancelled.
+    Resumed,
+}
+
+/// What an event would do, and why.
+#[derive(ToSchema)]
+pub(crate) struct Explanation {
+    entity_id: String,
+    machine_id: String,
+    event_type: String,
+    current_state: StateOrRegions,
+    would: Would,
+    /// The label of the transition that it would take.
+    #[schema(nullable = false)]
+    transition: Option<String>,
+    /// Why it would be refused.
+    #[schema(nullable = false)]
+    refusal: Option<WouldRefuse>,
+    /// Every transition on the event, with the clauses that fail and the values seen.
+    candidates: Vec<AnyObject>,
+    /// The joins that wait, and what for.
+    joins: Vec<AnyObject>,
+    /// The next timeout of the entity.
+    #[schema(nullable = false)]
+    next_timeout: Option<AnyObject>,
+    /// The live entities below that would take the event, if it were for them.
+    #[schema(nullable = false)]
+    elsewhere: Option<Vec<Elsewhere>>,
+}
+
+/// What would come of an event.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum Would {
+    /// It would move the entity.
+    Transition,
+    /// No transition takes it.
+    NoTransition,
+    /// A legacy child would take it.
+    Forward,
+    /// It would be refused.
+    Refused,
+}
+
+/// Why an event would be refused.
+#[derive(ToSchema)]
+pub(crate) struct WouldRefuse {
+    #[schema(schema_with = code)]
+    code: String,
+    message: String,
+}
+
+/// An entity below that would take an event.
+#[derive(ToSchema)]
+pub(crate) struct Elsewhere {
+    machine_id: String,
+    entity_id: String,
+    /// The `target` that leads there; none below a legacy child.
+    #[schema(nullable = false)]
+    target: Option<Vec<Step>>,
+    /// Whether the event gets there without a target.
+    #[schema(nullable = false)]
+    forwarded: Option<bool>,
+    /// The label of the transition that it would take.
+    transition: String,
+}
+
+/// An event that an entity, or one below it, can take where it is.
+#[derive(ToSchema)]
+pub(crate) struct PossibleEvent {
+    event_type: String,
+    /// The region that it moves, in a parallel machine.
+    #[schema(nullable = false)]
+    region: Option<String>,
+    from: String,
+    to: String,
+    /// The transition's place in the definition.
+    index: u64,
+    /// Whether params or context decide if it is taken.
+    guarded: bool,
+    label: String,
+    /// The machine of the entity that takes it.
+    machine_id: String,
+    /// That entity.
+    entity_id: String,
+    /// The `target` that leads there from the entity asked; empty for itself, none below a legacy child.
+    #[schema(nullable = false)]
+    target: Option<Vec<Step>>,
+    /// Whether it gets there without a target, from legacy child to legacy child.
+    #[schema(nullable = false)]
+    forwarded: Option<bool>,
 }
 
 /// Up to 1,000 events.
@@ -423,7 +703,7 @@ pub(crate) struct HistoryRow {
     entity_id: String,
     from_state: String,
     to_state: String,
-    /// The event's type, or `$join` or `$timeout`.
+    /// The event's type, or `$join`, `$timeout`, `$sub_complete`, `$sub_cancel` or `$sub_resume`.
     event_type: String,
     event_params: BTreeMap<String, Value>,
     actions_dispatched: Vec<Anything>,

@@ -94,28 +94,49 @@ pub(crate) async fn create(
     ))
 }
 
-/// One entity.
+/// How much of an entity is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ReadQuery {
+    /// Whether everything that lives or lived below it is nested in it.
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    tree: bool,
+}
+
+/// One entity; with `tree=true` everything below it too.
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities/{entity_id}",
     operation_id = "getEntity",
     tag = "entities",
-    params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
-    responses((status = 200, description = "The entity.", body = schemas::Entity), schemas::ReadErrors)
+    params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath, ReadQuery),
+    responses(
+        (status = 200, description = "The entity.", body = schemas::Entity),
+        (status = 413, description = "The tree is too large for one answer.", body = schemas::Problem),
+        schemas::ReadErrors,
+    )
 )]
 #[worker::send]
 pub(crate) async fn read(
     Tenant(tenant): Tenant,
     Instance(machine_id, entity_id): Instance,
+    Query(query): Query<ReadQuery>,
     engine: Service,
 ) -> Answer {
+    if query.tree {
+        return Ok(Reply::json(
+            200,
+            &engine.get_tree(&tenant, &machine_id, &entity_id).await?,
+        ));
+    }
     Ok(Reply::json(
         200,
         &engine.get_entity(&tenant, &machine_id, &entity_id).await?,
     ))
 }
 
-/// Deletes an entity, its history and its timers.
+/// Deletes an entity with everything below it, their history and their timers. A live managed child stays.
 #[utoipa::path(
     delete,
     path = "/api/machines/{machine_id}/entities/{entity_id}",

@@ -103,7 +103,7 @@ pub(crate) async fn transition(
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     request_body = schemas::TransitionRequest,
-    responses((status = 200, description = "The explanation. Nothing is written.", body = schemas::AnyObject), schemas::WriteErrors)
+    responses((status = 200, description = "The explanation. Nothing is written.", body = schemas::Explanation), schemas::WriteErrors)
 )]
 #[worker::send]
 pub(crate) async fn explain(
@@ -118,14 +118,14 @@ pub(crate) async fn explain(
     ))
 }
 
-/// The events that an entity can take where it is now.
+/// The events that an entity, and what lives below it, can take where it is now, and the target that leads there.
 #[utoipa::path(
     get,
     path = "/api/machines/{machine_id}/entities/{entity_id}/events",
     operation_id = "listEvents",
     tag = "events",
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
-    responses((status = 200, description = "The events.", body = [schemas::AnyObject]), schemas::ReadErrors)
+    responses((status = 200, description = "The events.", body = [schemas::PossibleEvent]), schemas::ReadErrors)
 )]
 #[worker::send]
 pub(crate) async fn events(
