@@ -521,6 +521,16 @@ impl Answer {
         }
     }
 
+    /// The history rows that it tells of: their entities and identities.
+    pub fn told_rows(&self) -> impl Iterator<Item = (EntityIx, &IdentityKey)> {
+        self.instances.iter().flat_map(|life| {
+            let [own, parent] = life.rows_of;
+            [own.zip(life.key.as_ref()), parent.zip(life.parent_key.as_ref())]
+                .into_iter()
+                .flatten()
+        })
+    }
+
     /// Fills in the ids of the history rows that it tells of, once they are stored.
     pub fn number_rows(&mut self, row: impl Fn(EntityIx, &IdentityKey) -> Option<u64>) {
         for life in &mut self.instances {

@@ -13,7 +13,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::evaluate::{ROW_NUMBERS, number};
+use crate::evaluate::{ROW_NUMBERS, number, told_rows};
 use crate::load::{EntityName, rows_of, text};
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
@@ -369,15 +369,14 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     /// The answers of a write that was applied after all.
     async fn settle_applied(&self, group: &Group, applied: &Attempt, answers: &mut Answers) {
         let mine = |place: usize| group.events.iter().any(|(of, _)| *of == place);
-        let tells =
-            |answer: &Result<Answer, Error>| answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
+        let answered = applied.answers.iter().filter(|(place, _)| mine(*place));
+        let rows: Vec<(&str, String)> = answered
+            .filter_map(|(_, answer)| answer.as_ref().ok())
+            .flat_map(|answer| told_rows(answer, &applied.uids))
+            .collect();
         let mut numbers = RowNumbers::default();
-        if applied
-            .answers
-            .iter()
-            .any(|(place, answer)| mine(*place) && tells(answer))
-        {
-            let params = [text(&applied.uids), applied.commit_id.as_str().into()];
+        if !rows.is_empty() {
+            let params = [text(&rows), applied.commit_id.as_str().into()];
             // That they cannot be read must not hide that it was applied.
             let results = self.read(vec![Statement::new(ROW_NUMBERS, params)]).await;
             numbers = RowNumbers::read(rows_of(&results.unwrap_or_default(), 0)).unwrap_or_default();

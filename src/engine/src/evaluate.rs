@@ -147,10 +147,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     async fn numbered_again(&self, applied: &Attempt) -> Answer {
         let mut answer = applied.answer.clone();
         if !answer.instances.is_empty() {
-            let statement = Statement::new(
-                ROW_NUMBERS,
-                [text(&applied.uids), applied.commit_id.as_str().into()],
-            );
+            let rows = told_rows(&answer, &applied.uids);
+            let statement = Statement::new(ROW_NUMBERS, [text(&rows), applied.commit_id.as_str().into()]);
             // That they cannot be read must not hide that it was applied.
             let results = self.read(vec![statement]).await.unwrap_or_default();
             let numbers = RowNumbers::read(rows_of(&results, 0)).unwrap_or_default();
@@ -223,9 +221,17 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 }
 
-/// The ids of the history rows that a commit ?2 made of some incarnations ?1: [uid, identity key, id].
+/// The ids of history rows ?1, a JSON array of [uid, identity key], as far as a commit ?2 made them: [uid, identity key,
+/// id].
 pub(crate) const ROW_NUMBERS: &str = "SELECT json_array(h.uid, h.identity_key, h.id) FROM json_each(?1) t \
-     CROSS JOIN history h ON h.uid = t.value WHERE h.commit_id = ?2";
+     CROSS JOIN history h ON h.uid = t.value->>0 AND h.identity_key = t.value->>1 WHERE h.commit_id = ?2";
+
+/// The history rows that an answer tells of, by incarnation and identity key.
+pub(crate) fn told_rows<'a>(answer: &Answer, uids: &'a [String]) -> Vec<(&'a str, String)> {
+    let rows = answer.told_rows();
+    rows.filter_map(|(entity, key)| Some((uids.get(entity.place())?.as_str(), key.to_string())))
+        .collect()
+}
 
 /// Fills the ids of history rows in.
 pub(crate) fn number(answer: &mut Answer, uids: &[String], numbers: &RowNumbers) {
