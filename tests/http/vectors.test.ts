@@ -229,7 +229,7 @@ function ask(step: Step, contract: string, before: Answer | undefined): Promise<
     case "create":
       return send("POST", `${machine}/entities`, step, step.body);
     case "entity":
-      return send("GET", entity, step);
+      return send("GET", `${entity}${search}`, step);
     case "entities":
       return send("GET", `${machine}/entities${search}`, step);
     case "delete":

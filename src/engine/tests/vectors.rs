@@ -224,6 +224,9 @@ fn perform(service: &Service, step: &Value, contract: &str, next: Option<&str>) 
         }
         "counts" => reply(200, block_on(engine.counts(&tenant, &machine))),
         "create" => reply(201, block_on(engine.create_entity(&tenant, &machine, body))),
+        "entity" if step["query"]["tree"] == json!(true) => {
+            reply(200, block_on(engine.get_tree(&tenant, &machine, &entity)))
+        }
         "entity" => reply(200, block_on(engine.get_entity(&tenant, &machine, &entity))),
         "entities" => {
             let query = EntityQuery {
