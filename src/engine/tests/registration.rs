@@ -107,10 +107,10 @@ fn adopt(world: &World, child: (&str, &str), parent: (&str, &str), status: &str,
     let current = u8::from(wakes || status == "active");
     let rows = world.sqlite.execute(&format!(
         "INSERT INTO instances (uid, tenant, machine_id, entity_id, root_uid, root_machine, root_entity, parent_uid, \
-           parent_machine, parent_entity, region, state, seq, kind, status, depth, path, started, ended, current, \
+           parent_machine, parent_entity, region, state, seq, first_seq, kind, status, depth, path, started, ended, current, \
            cancelled_with) \
          SELECT c.uid, c.tenant, c.machine_id, c.entity_id, p.uid, p.machine_id, p.entity_id, p.uid, p.machine_id, \
-           p.entity_id, '_', 'work', 2, 'managed', '{status}', 1, '[]', 1, {ended}, {current}, {with} \
+           p.entity_id, '_', 'work', 2, 2, 'managed', '{status}', 1, '[]', 1, {ended}, {current}, {with} \
          FROM entities c, entities p WHERE c.machine_id = '{}' AND c.entity_id = '{}' AND p.machine_id = '{}' \
            AND p.entity_id = '{}'",
         child.0, child.1, parent.0, parent.1
@@ -532,6 +532,35 @@ fn what_ended_for_good_does_not_count_as_live() {
     parallel["regions"][0]["initial_state"] = json!("a");
     let ended = children(&[("completed", false)]);
     assert_eq!(put(&ended.engine, &parallel, "follow").0, 200);
+}
+
+#[test]
+fn children_that_the_engine_made_count_while_they_live_or_can_wake() {
+    for (reentry, wakes) in [("refuse", false), ("fresh", false), ("resume", true)] {
+        let world = World::new();
+        let mut definition = parent("parent", "child");
+        definition["sub_machines"]["work"]["reentry"] = json!(reentry);
+        registered(&world, &[flat("child"), definition]);
+        go(&world, "parent", "e", "go");
+        let seed = in_seed(flat("child"));
+        for changed in [&narrower(), &seed] {
+            assert_eq!(
+                live(put(&world.engine, changed, "follow")),
+                [at("_", "a", 1)],
+                "{reentry}"
+            );
+        }
+        // It is cancelled, and the parent has gone on.
+        go(&world, "parent", "e", "stop");
+        for changed in [&narrower(), &seed] {
+            let answer = put(&world.engine, changed, "follow");
+            if wakes {
+                assert_eq!(live(answer), [at("_", "a", 1)], "{reentry}");
+            } else {
+                assert_eq!(answer.0, 200, "{reentry}: {}", answer.1);
+            }
+        }
+    }
 }
 
 #[test]
