@@ -182,18 +182,17 @@ fn alone(tree: &mut Tree, target: EntityIx, event: &Event, now: Millis) -> Outco
         entered_at: now,
         made,
     };
-    let mut rows = Rows::new();
-    step.apply(entity, &moves, &mut rows);
-    let context_changed = merge(&mut entity.context, &event.params);
-    Outcome::Commit(Box::new(Commit {
+    let mut commit = Box::new(Commit {
         target,
         previous,
         writes: SmallVec::from_buf([(target, version)]),
-        rows,
         transitions: chosen,
-        context_changed,
         ..Commit::default()
-    }))
+    });
+    // Into their place: a row is large, and a flat machine's event makes one.
+    step.apply(entity, &moves, &mut commit.rows);
+    commit.context_changed = merge(&mut entity.context, &event.params);
+    Outcome::Commit(commit)
 }
 
 /// The step of an entity of a family, with all that follows from it, where a transition of its own takes the event. A
