@@ -87,7 +87,15 @@ pub fn deliver(tree: &mut Tree, entity: EntityIx, event: &Event, seen: Seen<'_>,
         let outcome = match came {
             Ok(Came::Commit(commit)) => Outcome::Commit(commit),
             Ok(Came::Nothing) => Outcome::NoTransition,
-            Ok(Came::Duplicate) => Outcome::Duplicate,
+            Ok(Came::Duplicate) => {
+                delivery.chain.clear();
+                if tree.entity(entity).machine().rules().mended_children {
+                    Outcome::Duplicate
+                } else {
+                    // S2.168: in the seed's contract its replay is no transition of anybody.
+                    Outcome::NoTransition
+                }
+            }
             Ok(Came::MovedOn(commit)) => {
                 tree.release();
                 before.append(&mut delivery.made);
@@ -196,13 +204,7 @@ impl Delivery<'_> {
                     timestamp: self.event.timestamp_at(self.now),
                 });
             }
-            // S2.168 in the seed's contract: its replay is no transition of anybody.
-            return Ok(if machine.rules().mended_children {
-                Came::Duplicate
-            } else {
-                self.chain.pop();
-                Came::Nothing
-            });
+            return Ok(Came::Duplicate);
         }
         let came = self.attempt(tree, child)?;
         if matches!(came, Came::Nothing) {

@@ -281,7 +281,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 object: &object,
             },
         )?;
-        let loaded = self.load(&Target::new(name.clone())).await?;
+        let loaded = self.load_to_look(&Target::new(name.clone())).await?;
         Deciding::new(loaded, self.clock.now(), &self.random).explain(&name, &event)
     }
 
@@ -296,7 +296,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         entity_id: &str,
     ) -> Result<Vec<PossibleEvent>, Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let loaded = self.load(&Target::new(name.clone())).await?;
+        let loaded = self.load_to_look(&Target::new(name.clone())).await?;
         Deciding::new(loaded, self.clock.now(), &self.random).events(&name)
     }
 

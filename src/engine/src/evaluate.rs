@@ -85,7 +85,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 .iter()
                 .filter_map(|attempt| attempt.key.clone())
                 .collect();
-            let loaded = match self.load(&target).await {
+            let loaded = if event.dry_run {
+                self.load_to_look(&target).await
+            } else {
+                self.load(&target).await
+            };
+            let loaded = match loaded {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -185,6 +190,20 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Err(Error::NoMachine(name.machine_id.to_string()))
             }
         }
+    }
+
+    /// Reads the tree of an entity for what only looks: an entity that the next event would adopt counts as adopted.
+    pub(crate) async fn load_to_look(&self, target: &Target) -> Result<Loaded, Error> {
+        let loaded = self.load(target).await?;
+        let unmade = loaded.unmade();
+        if unmade.is_empty() {
+            return Ok(loaded);
+        }
+        let mut target = target.clone();
+        target.want(unmade);
+        let mut loaded = self.load(&target).await?;
+        loaded.adopt_in_memory();
+        Ok(loaded)
     }
 
     /// Reads an entity without its tree.

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::load::EntityName;
 use crate::request::{self, EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
 use crate::store::{self, TreeWrite};
-use crate::trees::{Ended, Head, Heads, Loaded, Member, SeenAtPath};
+use crate::trees::{Adoptable, Ended, Head, Heads, Loaded, Member, SeenAtPath, legacy_places};
 
 /// With as many regions no event's rows reach their bound: params of 64 KiB, and what a definition can call for, in
 /// each and in each of the joins that follow.
@@ -93,7 +93,7 @@ impl<'a> Deciding<'a> {
             head: loaded.head,
             heads: loaded.heads,
             library: loaded.library,
-            adoptable: loaded.adoptable,
+            adoptable: names(loaded.adoptable),
             occupied: loaded.occupied,
             seen: loaded.seen,
             commits: Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Deciding<'a> {
         };
         self.asked.insert(loaded.name, asked);
         self.seen.extend(loaded.seen);
-        self.adoptable.extend(loaded.adoptable);
+        self.adoptable.extend(names(loaded.adoptable));
     }
 
     fn uid(&self, entity: EntityIx) -> &str {
@@ -590,17 +590,9 @@ impl<'a> Deciding<'a> {
     /// The statements that make an entity a legacy child of the one whose state has its id. None where nobody has.
     pub(crate) fn adopting(&self, child: &(MachineId, EntityId)) -> Option<Vec<Statement>> {
         let tree = self.tree.as_ref()?;
-        let (machine, id) = child;
-        let (parent, region) = tree.entities().find_map(|(ix, entity)| {
-            let regions = entity.entries().find(|(_, entry)| {
-                let state = entity.machine().state(entry.state);
-                let legacy = state
-                    .child()
-                    .is_some_and(|sub| !sub.managed && sub.machine_id == *machine);
-                legacy && entity.id().of_child(&state.name, None) == *id
-            });
-            regions.map(|(region, _)| (ix, region))
-        })?;
+        let (parent, region, ..) = legacy_places(tree)
+            .into_iter()
+            .find(|(.., machine, id)| (machine, id) == (&child.0, &child.1))?;
         Some(store::adopt(
             &self.root.tenant,
             tree,
@@ -658,6 +650,11 @@ impl<'a> Deciding<'a> {
 
 /// About the most bytes of the contexts of one tree: it is read as a whole.
 pub(crate) const MAX_TREE_BYTES: usize = 8 * 1024 * 1024;
+
+fn names(adoptable: Vec<Adoptable>) -> Vec<(MachineId, EntityId)> {
+    let names = adoptable.into_iter();
+    names.map(|adoptable| (adoptable.machine, adoptable.id)).collect()
+}
 
 fn no_entity(name: &EntityName) -> Error {
     Error::NoEntity {

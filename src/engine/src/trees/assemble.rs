@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use statewright_core::tree::{EntityIx, Place, Status, Tree};
 
-use super::{Definitions, Ended, Family, Found, Loaded, Member, Read, Remembered, Target};
+use super::{Adoptable, Definitions, Ended, Family, Found, Loaded, Member, Read, Remembered, Target};
 use crate::error::Error;
 use crate::load::EntityName;
 use crate::stored::corrupt;
@@ -50,7 +50,8 @@ pub(super) fn assemble(
         occupied: Vec::new(),
         adoptable: Vec::new(),
     };
-    for read in wanted.into_iter().filter(|read| read.stored.is_some()) {
+    for read in wanted {
+        let Some(stored) = read.stored else { continue };
         let EntityName {
             machine_id,
             entity_id,
@@ -63,7 +64,12 @@ pub(super) fn assemble(
             continue;
         }
         if read.instance.is_none() {
-            loaded.adoptable.push((machine_id.clone(), entity_id.clone()));
+            loaded.adoptable.push(Adoptable {
+                machine: machine_id.clone(),
+                id: entity_id.clone(),
+                stored,
+                revision: read.head.revision,
+            });
         }
         loaded.occupied.push((machine_id, entity_id));
     }

@@ -12,8 +12,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use statewright_core::entity::Entity;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, Revision, Version};
+use statewright_core::machine::RegionIx;
 use statewright_core::target::TargetStep;
-use statewright_core::tree::{Library, Status, Tree};
+use statewright_core::tree::{EntityIx, Library, Place, Status, Tree};
 
 use crate::cache::{Compiled, DefinitionCache, Known};
 use crate::database::Statement;
@@ -100,6 +101,16 @@ pub(crate) struct Ended {
     pub(crate) status: Status,
 }
 
+/// An entity that stands at a child's id and is nobody's child: the first event that is forwarded to it makes it one
+/// (R9).
+#[derive(Debug, Clone)]
+pub(crate) struct Adoptable {
+    pub(crate) machine: MachineId,
+    pub(crate) id: EntityId,
+    stored: crate::stored::Stored,
+    revision: Revision,
+}
+
 /// An instance that a path led to and that remembers an event.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenAtPath {
@@ -133,7 +144,7 @@ pub(crate) struct Loaded {
     /// Entities that stand where a child was to be made.
     pub(crate) occupied: Vec<(MachineId, EntityId)>,
     /// Those of them that are nobody's child.
-    pub(crate) adoptable: Vec<(MachineId, EntityId)>,
+    pub(crate) adoptable: Vec<Adoptable>,
 }
 
 impl Loaded {
@@ -167,6 +178,53 @@ impl Loaded {
         }
     }
 
+    /// The legacy children that its tree's states would have by the next event, and that are not made: machine and id.
+    pub(crate) fn unmade(&self) -> Vec<(MachineId, EntityId)> {
+        let Some(family) = &self.family else {
+            return Vec::new();
+        };
+        legacy_places(&family.tree)
+            .into_iter()
+            .map(|(.., machine, id)| (machine, id))
+            .filter(|(machine, id)| family.tree.find(machine, id).is_none())
+            .collect()
+    }
+
+    /// Makes those that can be adopted children in memory, each without what lives below it: for what only looks.
+    pub(crate) fn adopt_in_memory(&mut self) {
+        let Some(family) = &mut self.family else { return };
+        for (parent, region, machine, id) in legacy_places(&family.tree) {
+            let at = |adoptable: &Adoptable| adoptable.machine == machine && adoptable.id == id;
+            let Some(place) = self.adoptable.iter().position(at) else {
+                continue;
+            };
+            let Adoptable { stored, revision, .. } = self.adoptable.swap_remove(place);
+            let entry = family.tree.entity(parent).entry(region);
+            let place = Place {
+                parent,
+                region,
+                state: entry.state,
+                seq: entry.seq,
+                first_seq: entry.seq,
+                managed: false,
+                status: Status::Active,
+                depth: 0,
+                started: stored.created_at,
+                ended: None,
+                current: true,
+                cancelled_with: None,
+            };
+            family.members.push(Member {
+                uid: stored.uid,
+                revision,
+                base: stored.entity.version(),
+                created_at: stored.created_at,
+                context_bytes: stored.context_bytes,
+            });
+            family.tree.add(stored.entity, place);
+        }
+    }
+
     /// The root of its tree; itself, where it does not exist.
     pub(crate) fn root_name(&self) -> EntityName {
         match &self.family {
@@ -189,6 +247,22 @@ impl Loaded {
     pub(crate) fn exists(&self) -> bool {
         self.family.is_some()
     }
+}
+
+/// The legacy compound states that live entities of a tree are in, and whose children they are: parent, region, machine
+/// and id.
+pub(crate) fn legacy_places(tree: &Tree) -> Vec<(EntityIx, RegionIx, MachineId, EntityId)> {
+    let mut places = Vec::new();
+    for (parent, entity) in tree.entities().filter(|(ix, _)| tree.is_live(*ix)) {
+        for (region, entry) in entity.entries() {
+            let state = entity.machine().state(entry.state);
+            if let Some(sub) = state.child().filter(|sub| !sub.managed) {
+                let id = entity.id().of_child(&state.name, None);
+                places.push((parent, region, sub.machine_id.clone(), id));
+            }
+        }
+    }
+    places
 }
 
 /// What became of one target of a set-wise read.
