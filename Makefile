@@ -26,7 +26,7 @@ build: setup
 # Formatting, lints and types first: what they find is found soonest.
 test: check build
 	@node scripts/setup.mjs --python
-	cargo test --locked --workspace --exclude statewright-worker
+	cargo test --locked --workspace
 	@# One file after another: some measure time, and two cores are soon shared out.
 	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/*/*.test.ts"
 

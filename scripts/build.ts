@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 import { ROOT, WORKER_DIR } from "./paths.ts";
 
-const SOURCES = ["Cargo.toml", "Cargo.lock", "src", "scripts/build.ts"];
+const SOURCES = ["Cargo.toml", "Cargo.lock", "src", "docs/openapi.json", "scripts/build.ts"];
 /** What stands in `src` and is no part of the Worker. */
 const ASIDE = new Set(["tests", "benches"]);
 
