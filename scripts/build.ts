@@ -52,6 +52,8 @@ export function buildWorker(): void {
       ESBUILD_BIN: join(packages, "esbuild"),
       // A third off the script; what it costs in speed is lost beside the database (make bench).
       CARGO_PROFILE_RELEASE_OPT_LEVEL: "s",
+      // Fewer copies of what is called: another 20 KB gzipped, at no cost that make bench can see.
+      RUSTFLAGS: "-Cllvm-args=-inline-threshold=10",
       CARGO_PROFILE_RELEASE_STRIP: "symbols",
     },
   });
