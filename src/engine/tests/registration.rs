@@ -564,6 +564,28 @@ fn children_that_the_engine_made_count_while_they_live_or_can_wake() {
 }
 
 #[test]
+fn a_tree_goes_on_after_its_ended_child_lost_its_state() {
+    let world = World::new();
+    let mut definition = parent("parent", "child");
+    definition["transitions"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"from": "off", "to": "done", "on": "finish"}));
+    registered(&world, &[flat("child"), definition]);
+    go(&world, "parent", "e", "go");
+    go(&world, "parent", "e", "stop");
+    assert_eq!(put(&world.engine, &narrower(), "follow").0, 200);
+    // It stays readable by the revision that it ended under.
+    let (status, child) = reply(
+        200,
+        block_on(world.engine.get_entity(&t1(), "child", "e::sub::work")),
+    );
+    assert_eq!((status, &child["current_state"]), (200, &json!("a")));
+    assert_eq!(child["instance"]["status"], json!("cancelled"));
+    go(&world, "parent", "e", "finish");
+}
+
+#[test]
 fn what_wakes_while_its_state_is_taken_is_seen() {
     let world = children(&[("cancelled", false)]);
     let meanwhile = Rc::clone(&world);
