@@ -10,14 +10,14 @@ mod common;
 
 use common::{NOW, event, in_seed, machine, send, tree};
 use serde_json::{Value, json};
-use statewright_core::entity::EntityIx;
 use statewright_core::explain::{events, explain};
 use statewright_core::ids::Millis;
 use statewright_core::step::Event;
+use statewright_core::tree::EntityIx;
 
 fn why(definition: &Value, context: Value, event: &Event) -> Value {
     let tree = tree(&machine(definition), context);
-    serde_json::to_value(explain(&tree, EntityIx::ROOT, event, NOW)).unwrap()
+    serde_json::to_value(explain(&tree, EntityIx::ROOT, event, false, NOW)).unwrap()
 }
 
 fn loan() -> Value {
@@ -90,8 +90,14 @@ fn explaining_changes_nothing() {
     let machine = machine(&loan());
     let tree = tree(&machine, json!({}));
     let before = format!("{tree:?}");
-    explain(&tree, EntityIx::ROOT, &event("decide", json!({"score": 1})), NOW);
-    events(&tree, EntityIx::ROOT);
+    explain(
+        &tree,
+        EntityIx::ROOT,
+        &event("decide", json!({"score": 1})),
+        false,
+        NOW,
+    );
+    events(&tree, EntityIx::ROOT, NOW);
     assert_eq!(format!("{tree:?}"), before);
 }
 
@@ -218,7 +224,7 @@ fn a_join_that_fired_is_not_waited_for() {
     let mut tree = tree(&machine(&order()), json!({}));
     send(&mut tree, "pay", json!({}), NOW);
     send(&mut tree, "pack", json!({}), NOW);
-    let why = explain(&tree, EntityIx::ROOT, &event("pay", json!({})), NOW);
+    let why = explain(&tree, EntityIx::ROOT, &event("pay", json!({})), false, NOW);
     assert_eq!(why.joins, []);
     assert_eq!(why.next_timeout, None, "no timer is left");
 }
@@ -239,7 +245,7 @@ fn the_seed_s_next_timeout_may_be_overdue() {
     }));
     let tree = tree(&machine(&definition), json!({}));
     let late = Millis(NOW.0 + 60_000);
-    let why = explain(&tree, EntityIx::ROOT, &event("go", json!({})), late);
+    let why = explain(&tree, EntityIx::ROOT, &event("go", json!({})), false, late);
     assert_eq!(why.next_timeout.unwrap().at, Millis(NOW.0 + 5000));
 }
 
@@ -247,12 +253,14 @@ fn the_seed_s_next_timeout_may_be_overdue() {
 fn the_events_an_entity_can_take_by_its_states() {
     let tree = tree(&machine(&order()), json!({}));
     assert_eq!(
-        serde_json::to_value(events(&tree, EntityIx::ROOT)).unwrap(),
+        serde_json::to_value(events(&tree, EntityIx::ROOT, NOW)).unwrap(),
         json!([
             {"event_type": "pay", "region": "payment", "from": "pending", "to": "captured", "index": 0,
-             "guarded": false, "label": "payment: pending → captured"},
+             "guarded": false, "label": "payment: pending → captured",
+             "machine_id": "order", "entity_id": "e-1", "target": []},
             {"event_type": "pack", "region": "fulfillment", "from": "open", "to": "packed", "index": 2,
-             "guarded": false, "label": "fulfillment: open → packed"}
+             "guarded": false, "label": "fulfillment: open → packed",
+             "machine_id": "order", "entity_id": "e-1", "target": []}
         ])
     );
 }
@@ -262,7 +270,7 @@ fn an_event_taken_by_an_earlier_unguarded_transition_is_listed_once() {
     let indexes = |definition: &Value, given: &str| -> Vec<usize> {
         let mut tree = tree(&machine(definition), json!({}));
         send(&mut tree, given, json!({}), NOW);
-        let possible = events(&tree, EntityIx::ROOT).into_iter();
+        let possible = events(&tree, EntityIx::ROOT, NOW).into_iter();
         possible.map(|event| event.index).collect()
     };
     // In `packed` both 0 and 3 take `pay`; 0 always does.
@@ -277,7 +285,7 @@ fn an_event_taken_by_an_earlier_unguarded_transition_is_listed_once() {
 fn guarded_and_impossible_transitions_are_told_apart() {
     let possible = |guard: &Value| {
         let tree = tree(&machine(&seed_guard(guard)), json!({}));
-        events(&tree, EntityIx::ROOT)
+        events(&tree, EntityIx::ROOT, NOW)
     };
     assert!(possible(&json!({"field": "x", "op": "eq", "value": 1}))[0].guarded);
     assert!(

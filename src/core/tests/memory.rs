@@ -9,10 +9,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use statewright_core::commit::Outcome;
 use statewright_core::definition::Definition;
-use statewright_core::entity::{Entity, EntityIx, Tree};
+use statewright_core::entity::Entity;
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::machine::Machine;
 use statewright_core::step::{Event, apply};
+use statewright_core::tree::{EntityIx, Tree};
 
 thread_local! {
     /// Bytes held, and allocations made, by this thread.
@@ -70,7 +71,8 @@ fn a_compiled_machine_of_100_transitions_holds_less_than_64_kib() {
 fn an_event_that_matches_nothing_allocates_nothing() {
     let machine = Machine::compile(&Definition::read(&machine(100)).unwrap()).unwrap();
     let id = EntityId::new("e-1").unwrap();
-    let mut tree = Tree::new(Entity::create(Arc::new(machine), id, Map::new(), Millis(0)));
+    let root = Entity::create(Arc::new(machine), id, Map::new(), Millis(0));
+    let mut tree = Tree::new(root, None);
     for event_type in ["event-1", "event-0", "nothing"] {
         let event = Event {
             event_type: event_type.into(),

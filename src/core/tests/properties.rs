@@ -12,7 +12,7 @@ mod generate;
 mod harness;
 mod model;
 
-use harness::{check, read};
+use harness::{check, check_alone, read};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
@@ -35,7 +35,7 @@ proptest! {
         context in generate::params(),
         happenings in generate::happenings(),
     ) {
-        check(&definition, &context, &happenings);
+        check_alone(&definition, &context, &happenings);
     }
 
     #[test]
@@ -44,7 +44,7 @@ proptest! {
         context in generate::params(),
         happenings in generate::happenings(),
     ) {
-        check(&definition, &context, &happenings);
+        check_alone(&definition, &context, &happenings);
     }
 
     #[test]
@@ -55,5 +55,20 @@ proptest! {
     #[test]
     fn i10_a_broken_definition_is_sound_or_has_faults(document in generate::broken_definition()) {
         read(&document);
+    }
+}
+
+proptest! {
+    // A tree takes longer than an entity.
+    #![proptest_config(config(500))]
+
+    #[test]
+    fn trees_of_statewright_v1_and_the_reference_model_agree(case in generate::trees::case(true)) {
+        check(&case);
+    }
+
+    #[test]
+    fn trees_of_the_seed_s_contract_and_the_reference_model_agree(case in generate::trees::case(false)) {
+        check(&case);
     }
 }

@@ -10,9 +10,10 @@ mod common;
 
 use common::{NOW, machine, send, states, tree};
 use serde_json::json;
-use statewright_core::entity::{EntityIx, Timer};
+use statewright_core::entity::Timer;
 use statewright_core::ids::Millis;
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up, earliest};
+use statewright_core::tree::EntityIx;
 
 fn at(millis: i64) -> Millis {
     Millis(NOW.0 + millis)

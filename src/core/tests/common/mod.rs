@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use statewright_core::definition::Definition;
-use statewright_core::entity::{Entity, EntityIx, Params, Tree};
+use statewright_core::entity::{Entity, Params};
 use statewright_core::fault::Warning;
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::machine::Machine;
 use statewright_core::step::{self, Event};
+use statewright_core::tree::{EntityIx, Tree};
 
 pub const NOW: Millis = Millis(1_700_000_000_000);
 pub const SEED: &str = "statemachine-e1e4.v1";
@@ -50,7 +51,10 @@ pub fn in_seed(mut definition: Value) -> Value {
 /// The tree of a new entity.
 pub fn tree(machine: &Arc<Machine>, context: Value) -> Tree {
     let id = EntityId::new("e-1").unwrap();
-    Tree::new(Entity::create(Arc::clone(machine), id, params(context), NOW))
+    Tree::new(
+        Entity::create(Arc::clone(machine), id, params(context), NOW),
+        None,
+    )
 }
 
 pub fn event(event_type: &str, given: Value) -> Event {

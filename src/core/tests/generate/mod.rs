@@ -3,6 +3,8 @@
 #![allow(unreachable_pub, reason = "the test binaries share this module")]
 #![allow(clippy::unwrap_used, reason = "a test may fail so")]
 
+pub mod trees;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -14,12 +16,17 @@ const FIELDS: [&str; 3] = ["a", "b", "c"];
 const EVENTS: [&str; 4] = ["go", "stop", "tick", "sort"];
 const OPS: [&str; 8] = ["eq", "neq", "ne", "gt", "gte", "lt", "lte", "contains"];
 
-/// Something that happens to an entity.
+/// Something that happens to a tree.
 #[derive(Debug, Clone)]
 pub enum Happening {
     /// An event.
     Event {
+        /// To which of its entities.
+        to: usize,
+        way: Way,
         event_type: &'static str,
+        /// Above 0: one that a transition from where the entity is takes, instead.
+        likely: usize,
         params: Map<String, Value>,
         timestamp: Option<i64>,
         expected_version: Option<u64>,
@@ -28,12 +35,25 @@ pub enum Happening {
     Again,
     /// The scanner comes by.
     Scan,
-    /// The entity is stored, and restored.
-    Reload,
+    /// The tree is stored, and restored: all of it, or what has to be known.
+    Reload { all: bool },
     /// The clock goes on, in milliseconds.
     Wait(i64),
-    /// Its parked timers are freed.
+    /// The parked timers are freed.
     Release,
+    /// One of its children is deleted, where it may be.
+    Delete(usize),
+}
+
+/// How an event is sent.
+#[derive(Debug, Clone, Copy)]
+pub enum Way {
+    /// Without a target, to a parent so many legacy children above.
+    Plain { up: usize },
+    /// With an empty one.
+    Own,
+    /// With one from so many levels above, made wrong or not.
+    Target { up: usize, twist: usize },
 }
 
 /// The values that guards compare, and that params and contexts hold: each near to another in some way.
@@ -287,7 +307,10 @@ pub fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     );
     let event = event.prop_map(
         |(event_type, params, timestamp, expected_version)| Happening::Event {
+            to: 0,
+            way: Way::Plain { up: 0 },
             event_type,
+            likely: 0,
             params,
             timestamp,
             expected_version,
@@ -297,7 +320,7 @@ pub fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         10 => event,
         1 => Just(Happening::Again),
         2 => Just(Happening::Scan),
-        1 => Just(Happening::Reload),
+        1 => Just(Happening::Reload { all: true }),
         4 => (0_i64..8).prop_map(|halves| Happening::Wait(halves * 500)),
         1 => Just(Happening::Release),
     ];

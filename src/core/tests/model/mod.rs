@@ -1,4 +1,5 @@
-//! A reference model of one entity: slow, obvious, and written from the rules rather than from the code.
+//! A reference model: slow, obvious, and written from the rules rather than from the code. Here is what concerns one
+//! entity; `family` has the trees.
 //!
 //! It reads the definition as plain JSON each time it needs something, keeps names as strings, and knows nothing of
 //! the crate under test. Where it disagrees with the crate, one of them has misread a rule.
@@ -6,7 +7,10 @@
 #![allow(unreachable_pub, reason = "the test binaries share this module")]
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may fail so")]
 
+pub mod family;
+pub mod forward;
 pub mod guards;
+pub mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +46,9 @@ pub struct Entry {
     /// Timeouts due up to then were tried and refused (M6).
     tried: Option<i64>,
     parked: bool,
+    /// The id and the key of the row that made it; none at creation.
+    pub row: Option<u64>,
+    pub key: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +63,8 @@ pub struct Row {
     pub key: String,
     pub cause: Value,
     pub actions: Vec<Value>,
+    /// In the order in which rows are written.
+    pub id: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -65,14 +74,6 @@ pub struct Event {
     pub params: Map<String, Value>,
     pub timestamp: Option<i64>,
     pub expected_version: Option<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    Applied(Vec<Row>),
-    Duplicate,
-    NoTransition,
-    Refused(&'static str),
 }
 
 impl Model {
@@ -120,6 +121,16 @@ impl Model {
         entity
     }
 
+    /// The event types of the transitions that leave where an entity is.
+    pub fn likely(&self, entity: &Entity) -> Vec<String> {
+        let leaves = |transition: &Value| {
+            let region = self.region_of(transition);
+            transition["on"] != "$timeout" && entity.entries[&region].state == text(&transition["from"])
+        };
+        let leaving = self.list("transitions").into_iter().filter(leaves);
+        leaving.map(|transition| text(&transition["on"])).collect()
+    }
+
     /// The region that a transition moves.
     fn region_of(&self, transition: &Value) -> String {
         if self.parallel() {
@@ -127,56 +138,6 @@ impl Model {
         } else {
             "_".to_owned()
         }
-    }
-
-    /// One event, from the duplicate check to the rest of its joins. Due timeouts were applied before.
-    pub fn step(&self, entity: &mut Entity, event: &Event, now: i64) -> Outcome {
-        if self.strict && event.event_type.starts_with('$') {
-            return Outcome::Refused("BAD_REQUEST");
-        }
-        if let Some(seen) = entity.seen(event) {
-            return if guards::canonical(&json!(seen)) == guards::canonical(&json!(event.params)) {
-                Outcome::Duplicate
-            } else {
-                Outcome::Refused("EVENT_IDENTITY_CONFLICT")
-            };
-        }
-        if event
-            .expected_version
-            .is_some_and(|expected| expected != entity.version)
-        {
-            return Outcome::Refused("VERSION_CONFLICT");
-        }
-        let chosen = self.choose(entity, event);
-        if chosen.is_empty() {
-            return Outcome::NoTransition;
-        }
-        let moves: Vec<(String, String)> = chosen
-            .iter()
-            .map(|transition| (self.region_of(transition), text(&transition["to"])))
-            .collect();
-        let Ok(fired) = self.settle(&entity.states(), &moves) else {
-            return Outcome::Refused("JOIN_CASCADE_LIMIT");
-        };
-        let version = entity.version + 1;
-        let timestamp = event.timestamp.unwrap_or(now);
-        let mut key = vec![json!("evt"), json!(event.event_type), json!(timestamp)];
-        if event.timestamp.is_none() {
-            key.push(json!(version));
-        }
-        let first = First {
-            key: json!(key),
-            event_type: event.event_type.clone(),
-            params: event.params.clone(),
-            timestamp,
-            cause: json!({"via": "event"}),
-            entered_at: now,
-        };
-        let rows = self.write(entity, &moves, &fired, &first);
-        for (name, value) in &event.params {
-            entity.context.insert(name.clone(), value.clone());
-        }
-        Outcome::Applied(rows)
     }
 
     /// S2.26, S2.27: the first in definition order. M16: in a broadcast the first of each region, in region order.
@@ -291,8 +252,6 @@ impl Model {
             let key = json!(["join", region, n, cascade]).to_string();
             rows.push(entity.write(&region, &to, &by, key, actions));
         }
-        entity.version += 1;
-        entity.history.extend(rows.clone());
         rows
     }
 
@@ -346,43 +305,12 @@ impl Model {
             .min()
     }
 
-    /// Frees what was parked: it is due as it was.
-    pub fn release(entity: &mut Entity) {
-        for entry in entity.entries.values_mut() {
-            entry.parked = false;
-        }
-    }
-
-    /// Applies what is due, oldest first, ties in region order (M5, R5); at most so many. Says what is left undone.
-    pub fn catch_up(&self, entity: &mut Entity, now: i64, most: usize) -> (Vec<Vec<Row>>, bool) {
-        let mut commits = Vec::new();
-        let mut applied = 0;
-        loop {
-            let mut dues: Vec<(i64, usize)> = Vec::new();
-            for (place, region) in self.regions.iter().enumerate() {
-                if let Some(due) = self.due(entity, region).filter(|due| *due <= now) {
-                    dues.push((due, place));
-                }
-            }
-            let Some((due, place)) = dues.into_iter().min() else {
-                return (commits, false);
-            };
-            if applied == most {
-                return (commits, true);
-            }
-            applied += 1;
-            let region = self.regions[place].clone();
-            commits.extend(self.fire(entity, &region, due, now));
-        }
-    }
-
-    /// One due entry: the first of its timeouts that is due by then and whose conditions hold (M6). The seed asks what
-    /// is due now, and nothing else.
-    fn fire(&self, entity: &mut Entity, region: &str, due: i64, now: i64) -> Option<Vec<Row>> {
-        let judged = if self.strict { due } else { now };
-        let entry = entity.entries[region].clone();
-        let chosen = self
-            .timeouts(region, &entry)
+    /// The timeout of a due entry that fires, with when it was due: the first whose conditions hold (M6). The seed asks
+    /// what is due now, and nothing else.
+    fn timing_out(&self, entity: &Entity, region: &str, judged: i64) -> Option<(i64, Value)> {
+        let entry = &entity.entries[region];
+        let fitting = self
+            .timeouts(region, entry)
             .into_iter()
             .find(|(delay, transition)| {
                 let conditions = guards::beside_the_delay(&transition["guard"]);
@@ -391,35 +319,24 @@ impl Model {
                     || guards::passes(&conditions, None, &entity.context, true);
                 entry.entered_at + delay <= judged && holds
             });
-        let Some((delay, transition)) = chosen else {
-            entity.entries.get_mut(region).unwrap().tried = Some(judged);
-            return None;
-        };
-        let when = if self.strict {
-            due
+        fitting.map(|(delay, transition)| (entry.entered_at + delay, transition))
+    }
+
+    /// What the definition says of a compound state's child.
+    fn child_of(&self, region: &str, state: &str) -> Option<Value> {
+        let place = self.regions.iter().position(|id| id == region)?;
+        let subs = if self.parallel() {
+            &self.definition["regions"][place]["sub_machines"]
         } else {
-            entry.entered_at + delay
+            &self.definition["sub_machines"]
         };
-        let moves = [(region.to_owned(), text(&transition["to"]))];
-        let Ok(fired) = self.settle(&entity.states(), &moves) else {
-            entity.entries.get_mut(region).unwrap().parked = true;
-            return None;
-        };
-        let first = First {
-            key: json!(["timeout", region, entry.seq]),
-            event_type: "$timeout".to_owned(),
-            params: Map::new(),
-            timestamp: when,
-            cause: json!({"via": "timeout", "due_at": when}),
-            entered_at: when,
-        };
-        Some(self.write(entity, &moves, &fired, &first))
+        subs.get(state).cloned()
     }
 }
 
 /// What the rows of a step have in common with its first.
 #[derive(Clone)]
-struct First {
+pub struct First {
     key: Value,
     event_type: String,
     params: Map<String, Value>,
@@ -452,6 +369,8 @@ impl Entity {
             entered_at,
             tried: None,
             parked: false,
+            row: None,
+            key: None,
         };
         self.entries.insert(region.to_owned(), entry);
         seq
@@ -471,6 +390,7 @@ impl Entity {
             key,
             cause: first.cause.clone(),
             actions,
+            id: 0,
         }
     }
 }
