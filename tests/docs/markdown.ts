@@ -1,5 +1,6 @@
 // Reads Markdown as a reader would paste it: every `sh` block goes in order into one shell. What is shown right after
-// a block, in a `json` block, must be what the block's last line of output is: names and values alike, where "…" stands
+// a block, in a `json` block, must be what the block's last line of output is, or all of it where it is one JSON text of
+// many lines: names and values alike, where "…" stands
 // for any value, a string that ends in "…" for any that begins so, and names that are not shown may be there too.
 // A `text` block after a `sh` block is the whole output, line by line, where "…" at a line's end stands for any rest.
 //
@@ -119,6 +120,15 @@ export function shows(shown: unknown, actual: unknown, path: string): void {
   }
 }
 
+/** A JSON text's value; undefined where it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Asserts that a block printed what the page shows after it. */
 export function printed(step: Step, output: string, page: string): void {
   const { shown } = step;
@@ -134,12 +144,8 @@ export function printed(step: Step, output: string, page: string): void {
     return;
   }
   const last = output.trim().split("\n").at(-1) ?? "";
-  let actual: unknown;
-  try {
-    actual = JSON.parse(last);
-  } catch {
-    assert.fail(`${place} printed no JSON: ${last}`);
-  }
+  const actual = parsed(last) ?? parsed(output);
+  assert.notEqual(actual, undefined, `${place} printed no JSON: ${last}`);
   shows(JSON.parse(shown.text), actual, `the answer of ${place}`);
 }
 

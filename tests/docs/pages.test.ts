@@ -71,6 +71,21 @@ test("docs/http-api.md names every error code, with its status and whether to re
   );
 });
 
+test("docs/children.md tells what to do about every error of children", () => {
+  const told = new Set(table("docs/children.md", "## Errors").map(([code]) => code));
+  for (const code of [
+    "TARGET_NOT_ACTIVE",
+    "INSTANCE_NOT_ACTIVE",
+    "INSTANCE_CONFLICT",
+    "INSTANCE_ACTIVE",
+    "UNCORRELATED_CHILD_FINAL",
+    "NESTING_DEPTH_EXCEEDED",
+    "CASCADE_LIMIT",
+  ]) {
+    assert.ok(told.has(code), code);
+  }
+});
+
 test("docs/http-api.md names every route and method", async () => {
   const document = await service.expect(200, "GET", "/openapi.json");
   const expected = Object.entries(document.paths as Record<string, object>)
@@ -84,7 +99,7 @@ test("docs/http-api.md names every route and method", async () => {
   assert.deepEqual([...new Set(headings)].sort(), expected, "each has a section of its own");
 });
 
-test("docs/http-api.md says the bounds of the code", () => {
+test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
   const constants: [string, string, string][] = [
     ["a body", "src/engine/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
     ["a definition", "src/core/src/definition/mod.rs", "MAX_DEFINITION_BYTES: usize = 256 * 1024;"],
@@ -98,6 +113,12 @@ test("docs/http-api.md says the bounds of the code", () => {
     ["limit", "src/engine/src/page.rs", "MAX_LIMIT: u32 = 1000;"],
     ["joins of one step", "src/core/src/joins.rs", "CASCADE_LIMIT: usize = 10;"],
     ["timeouts before one event", "src/core/src/timeouts.rs", "CATCH_UP_LIMIT: usize = 64;"],
+    ["the id of a child", "src/core/src/ids.rs", "MAX_CHILD_ID_BYTES: usize = 2048;"],
+    ["managed levels below a root", "src/core/src/tree.rs", "DEEPEST_LEVEL: u32 = 8;"],
+    ["entities of a tree", "src/core/src/tree.rs", "MOST_ENTITIES: usize = 512;"],
+    ["regions of a tree", "src/core/src/tree.rs", "MOST_REGIONS: usize = 16_384;"],
+    ["contexts of a tree", "src/engine/src/decide/mod.rs", "MAX_TREE_BYTES: usize = 8 * 1024 * 1024;"],
+    ["steps of a target", "src/engine/src/request.rs", "MOST_STEPS: usize = DEEPEST_LEVEL as usize;"],
     ["deciding again", "src/engine/src/retry.rs", "PATIENCE_MILLIS: u64 = 10_000;"],
   ];
   const listed = new Map(table("docs/http-api.md", "## Bounds").map(([what, bound]) => [what, bound]));
@@ -114,11 +135,19 @@ test("docs/http-api.md says the bounds of the code", () => {
     limit: "1 to 1,000",
     "joins of one step": "10",
     "timeouts before one event": "64",
+    "the id of a child": "2,048 bytes",
+    "managed levels below a root": "8",
+    "entities of a tree": "512",
+    "regions of a tree": "16,384",
+    "contexts of a tree": "about 8 MiB",
+    "steps of a target": "8",
     "deciding again": "10 s",
   };
+  const ofTrees = new Map(table("docs/children.md", "## Limits").map(([what, bound]) => [what, bound]));
   for (const [what, file, constant] of constants) {
     assert.ok(source(file).includes(constant), `${file}: ${constant}`);
     assert.equal(listed.get(what), bounds[what], what);
+    if (ofTrees.has(what)) assert.equal(ofTrees.get(what), bounds[what], `docs/children.md: ${what}`);
   }
 });
 
