@@ -167,7 +167,7 @@ fn corruptions() -> Vec<(&'static str, Vec<&'static str>)> {
             "a definition that is none",
             vec![
                 "DROP TRIGGER entities_moved",
-                "INSERT INTO revisions SELECT tenant, machine_id, 7, 7, NULL, 'broken', NULL, '{', 'c', 0 FROM revisions \
+                "INSERT INTO revisions SELECT tenant, machine_id, 7, 7, NULL, 'broken', NULL, '{', 'c', 0, '[]' FROM revisions \
              WHERE revision = 1",
                 "UPDATE entities SET revision = 7 WHERE entity_id = 'bad'",
             ],

@@ -46,8 +46,8 @@ fn filled(many: usize) -> Rc<World> {
         format!("INSERT INTO entries SELECT printf('c%07d', i), 'b', 't1', 'clocked', printf('x%07d', i), 'x', 2, {far}, NULL, 1, {far} + 20000, {far} + 20000, 0, NULL, NULL FROM n"),
         "INSERT INTO history SELECT NULL, (SELECT uid FROM entities WHERE machine_id = 'order' AND entity_id = 'e'), 'c', 1, '_', 'pending', 'pending', 'note', '{}', '[]', i, i, printf('[\"old\",%d]', i), '{\"via\":\"event\"}' FROM n".to_owned(),
         "INSERT INTO machines SELECT 't1', printf('m%07d', i), 1, 0, i, i FROM n".to_owned(),
-        "INSERT INTO revisions SELECT 't1', printf('m%07d', i), 1, 1, NULL, 'h', NULL, '{\"machine_id\":\"m\"}', 'c', i FROM n".to_owned(),
-        "INSERT INTO revisions SELECT 't1', 'jammed', i + 1, i + 1, NULL, 'h', NULL, '{\"machine_id\":\"jammed\"}', 'c', i FROM n".to_owned(),
+        "INSERT INTO revisions SELECT 't1', printf('m%07d', i), 1, 1, NULL, 'h', NULL, '{\"machine_id\":\"m\"}', 'c', i, '[]' FROM n".to_owned(),
+        "INSERT INTO revisions SELECT 't1', 'jammed', i + 1, i + 1, NULL, 'h', NULL, '{\"machine_id\":\"jammed\"}', 'c', i, '[]' FROM n".to_owned(),
         format!("UPDATE machines SET head = {many} WHERE machine_id = 'jammed'"),
         "INSERT INTO entries SELECT printf('d%07d', i), 'a', 't2', 'other', printf('x%07d', i), 'idle', 1, 1, NULL, 1, NULL, NULL, 3, 'e', 'parked' FROM n".to_owned(),
     ];

@@ -72,9 +72,14 @@ impl Faulty {
 
 /// Whether a batch writes.
 pub fn writes(statements: &[&str]) -> bool {
-    statements
-        .iter()
-        .any(|sql| !sql.trim_start().starts_with("SELECT"))
+    !statements.iter().all(|sql| reads(sql))
+}
+
+/// Whether a statement only reads.
+pub fn reads(sql: &str) -> bool {
+    let words = ["INSERT INTO ", "UPDATE ", "DELETE FROM ", "CREATE ", "ALTER "];
+    ["SELECT ", "WITH "].iter().any(|word| sql.starts_with(word))
+        && !words.iter().any(|word| sql.contains(word))
 }
 
 fn lost() -> DatabaseError {

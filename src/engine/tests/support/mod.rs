@@ -10,7 +10,9 @@
 )]
 
 pub mod expiring;
+pub mod families;
 pub mod faults;
+pub mod scenes;
 pub mod world;
 
 use std::cell::{Cell, RefCell};
@@ -91,6 +93,8 @@ impl Sqlite {
             "entities",
             "entries",
             "history",
+            "instances",
+            "forwards",
             "rearms",
             "held",
         ] {

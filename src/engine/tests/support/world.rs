@@ -104,7 +104,7 @@ impl World {
             let second = names.insert(text(&row[0]), format!("<{}>", text(&row[1])));
             assert_eq!(second, None, "two entities of one incarnation");
         }
-        for table in ["entries", "history"] {
+        for table in ["entries", "history", "instances", "forwards"] {
             for row in rows(&format!("SELECT DISTINCT uid FROM {table}")) {
                 let uid = text(&row[0]);
                 assert!(names.contains_key(&uid), "a row of {table} has no entity");
@@ -126,6 +126,8 @@ impl World {
             "entities",
             "entries",
             "history",
+            "instances",
+            "forwards",
             "rearms",
         ] {
             let mut commits: BTreeMap<String, Vec<String>> = BTreeMap::new();
