@@ -299,7 +299,7 @@ impl Tree {
     }
 
     /// The live managed child of an entry instance.
-    pub(crate) fn managed_child(&self, parent: EntityIx, region: RegionIx, seq: Seq) -> Option<EntityIx> {
+    pub fn managed_child(&self, parent: EntityIx, region: RegionIx, seq: Seq) -> Option<EntityIx> {
         self.children_where(|place| {
             place.parent == parent
                 && place.region == region

@@ -32,10 +32,10 @@ macro_rules! below {
 }
 
 /// Deletes an entity of an incarnation with its whole subtree and all that belongs to it (S2.242, M10); aborts where it
-/// is a live managed child (R9a).
+/// is a managed child that its parent needs (R9a).
 pub(crate) const DELETE: [&str; 8] = [
     "INSERT INTO violations (violated) SELECT 'instance' FROM instances WHERE uid = ?1 AND kind = 'managed' \
-       AND status = 'active'",
+       AND (status = 'active' OR cancelled_with <> uid)",
     // Where it was the latest child of its parent's state, the one before it is again.
     "UPDATE instances SET current = 1 WHERE uid = (SELECT x.uid FROM instances i CROSS JOIN instances x \
        ON x.root_uid = i.root_uid AND x.current = 0 AND x.parent_uid = i.parent_uid AND x.state = i.state \
@@ -197,12 +197,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         let mut tried: Option<String> = None;
         loop {
             let found = match self.incarnation(&name).await {
-                Ok(Some((_, true))) => {
-                    return Err(Error::InstanceActive {
-                        entity: name.entity_id.to_string(),
-                    });
-                }
-                Ok(found) => found.map(|(uid, _)| uid),
+                Ok(found) => found,
                 // The machine can only go after its entities.
                 Err(Error::NoMachine(_)) if tries.is_uncertain() => return Ok(()),
                 Err(error) => {
@@ -210,7 +205,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                     continue;
                 }
             };
-            let Some(uid) = found else {
+            let Some((uid, needed)) = found else {
                 // Gone after a delete whose answer was lost: it was this request's doing, or came to the same.
                 return if tries.is_uncertain() {
                     Ok(())
@@ -221,6 +216,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             if tried.is_some_and(|tried| tried != uid) {
                 // Deleted, and made again since: that one is not this request's to delete (R17).
                 return Ok(());
+            }
+            if needed {
+                return Err(Error::InstanceActive {
+                    entity: name.entity_id.to_string(),
+                });
             }
             let statement = |sql: &'static str| {
                 let mut params: Vec<Param> = vec![uid.as_str().into()];
@@ -243,7 +243,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 
     /// The incarnation of an entity, whether or not its rows can be read: a corrupt one can be deleted. And whether it is a
-    /// live managed child.
+    /// managed child that its parent needs.
     async fn incarnation(&self, name: &EntityName) -> Result<Option<(String, bool)>, Error> {
         let statement = Statement::new(
             INCARNATION,
@@ -350,8 +350,10 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
     }
 }
 
-/// A machine and the incarnation of an entity, and whether that is a live managed child.
-pub(crate) const INCARNATION: &str = "SELECT json_array(e.uid, coalesce(i.kind = 'managed' AND i.status = 'active', 0)) \
+/// A machine and the incarnation of an entity, and whether that is a managed child that lives, or that will wake with its
+/// parent: without it that one would be stranded (R9a).
+pub(crate) const INCARNATION: &str = "SELECT json_array(e.uid, coalesce(i.kind = 'managed' \
+       AND (i.status = 'active' OR i.cancelled_with <> i.uid), 0)) \
      FROM machines m \
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 \
      LEFT JOIN instances i ON i.uid = e.uid \

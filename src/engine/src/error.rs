@@ -85,9 +85,9 @@ pub enum Error {
         /// Where they are.
         live: Vec<LiveState>,
     },
-    /// A live managed child is not deleted by itself (R9a).
+    /// A managed child that its parent needs is not deleted by itself (R9a).
     #[error(
-        "`{entity}` is the live child of another entity, which would be stranded; delete that one, or move it out of the \
+        "`{entity}` is a child that its parent needs, alive or to wake with it; delete that one, or move it out of the \
          child's state"
     )]
     InstanceActive {

@@ -78,21 +78,23 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 needed: SCHEMA_VERSION,
             });
         }
-        let done = usize::try_from(found).unwrap_or(0);
-        for migration in MIGRATIONS.iter().skip(done) {
+        let mut done = found;
+        while let Some(migration) = usize::try_from(done).ok().and_then(|done| MIGRATIONS.get(done)) {
             let batch = statements(migration).map(|sql| Statement::new(sql, [])).collect();
-            if let Err(error) = self.database.batch(batch).await {
-                return self.migrated_meanwhile(error).await;
-            }
+            done = match self.database.batch(batch).await {
+                Ok(_) => done.saturating_add(1),
+                Err(error) => self.migrated_meanwhile(done, error).await?,
+            };
         }
         Ok(())
     }
 
-    /// A migration that failed because another program made it at the same time is none that failed.
-    async fn migrated_meanwhile(&self, error: DatabaseError) -> Result<(), Error> {
-        match self.check_schema().await {
-            Ok(()) => Ok(()),
-            Err(_) => Err(error.into()),
+    /// A migration that failed because another program made it at the same time, or whose answer was lost, is none that
+    /// failed: it gives the version that the database has by now.
+    async fn migrated_meanwhile(&self, before: i64, error: DatabaseError) -> Result<i64, Error> {
+        match self.schema_version().await {
+            Ok(found) if found > before => Ok(found),
+            _ => Err(error.into()),
         }
     }
 }

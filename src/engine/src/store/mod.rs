@@ -17,7 +17,7 @@ use crate::load::{decode, rows_of};
 use crate::trees::Member;
 
 pub(crate) use sql::{
-    ADOPT, ADOPT_BELOW, ENTITIES, ENTRIES, FORWARDS, HELD_ENTITIES, HELD_ENTRIES, HELD_FORWARDS,
+    ADOPT, ADOPT_BELOW, ENTITIES, ENTRIES, FORWARDS, GUARD, HELD_ENTITIES, HELD_ENTRIES, HELD_FORWARDS,
     HELD_HISTORY, HELD_HISTORY_NUMBERED, HELD_INSTANCES, HELD_TIMERS, HISTORY, HISTORY_NUMBERED, HOLD,
     INSTANCES, RELEASE, TIMERS,
 };
@@ -52,6 +52,8 @@ struct Named {
     revision: Revision,
     /// The version that the last commit makes.
     version: Version,
+    /// Whether it was decided on, and nothing of it is written.
+    only_read: bool,
 }
 
 #[derive(Debug)]
@@ -220,7 +222,25 @@ pub(crate) fn store_one(write: &TreeWrite, commit_id: &str, numbered: bool) -> S
     let history = if numbered { HISTORY_NUMBERED } else { HISTORY };
     let writes = std::slice::from_ref(write);
     let sql = [ENTITIES, ENTRIES, history, TIMERS, INSTANCES, FORWARDS];
-    Storing::new(statements(writes, commit_id, sql), 0)
+    let mut batch = Vec::new();
+    let mut guards = JsonRows::default();
+    // What is written is guarded by its own rows.
+    for name in write.names.iter().filter(|name| name.only_read) {
+        guards.push(&(
+            write.tenant.as_str(),
+            name.machine.as_str(),
+            name.entity.as_str(),
+            &name.uid,
+            name.base,
+        ));
+    }
+    batch.extend(
+        guards
+            .parameters()
+            .map(|rows| Statement::new(GUARD, [rows.into()])),
+    );
+    batch.extend(statements(writes, commit_id, sql));
+    Storing::new(batch, 0)
 }
 
 /// The statements that store the trees that hold, and say which those are.

@@ -45,6 +45,7 @@ impl<'a> Writing<'a> {
             base,
             revision,
             version: entity.version(),
+            only_read: false,
         });
         let name = self.write.names.len().saturating_sub(1);
         self.named.insert(ix, name);
@@ -152,6 +153,33 @@ impl<'a> Writing<'a> {
         }
     }
 
+    /// What a legacy child did was decided on the state of its parent, and on that of whoever handed the event on: these
+    /// must not have moved (R9).
+    fn parents_read(&mut self, commits: &[Commit]) {
+        let written: BTreeSet<EntityIx> = commits
+            .iter()
+            .flat_map(|commit| &commit.writes)
+            .map(|(ix, _)| *ix)
+            .collect();
+        let parents = written.iter().filter_map(|ix| {
+            let place = self.tree.place(*ix).filter(|place| !place.managed)?;
+            Some(place.parent)
+        });
+        let handed_on = commits
+            .iter()
+            .flat_map(|commit| commit.forwarded_by.iter().copied());
+        let read: BTreeSet<EntityIx> = parents
+            .chain(handed_on)
+            .filter(|ix| !written.contains(ix))
+            .collect();
+        for ix in read {
+            let name = self.name(ix);
+            if let Some(name) = self.write.names.get_mut(name) {
+                name.only_read = true;
+            }
+        }
+    }
+
     /// Where a child hangs by now.
     fn instance(&mut self, ix: EntityIx) {
         let Some(place) = self.tree.place(ix) else { return };
@@ -253,6 +281,7 @@ impl TreeWrite {
         for ix in placed {
             writing.instance(ix);
         }
+        writing.parents_read(commits);
         let write = writing.write;
         let nothing = write.entities.is_empty() && write.timers.is_empty();
         (!nothing).then_some(write)

@@ -155,7 +155,13 @@ pub(crate) const FORWARDS: &str = write_forwards!("");
 /// The same, of a set-wise commit.
 pub(crate) const HELD_FORWARDS: &str = write_forwards!(held!("0"));
 
-/// Records which trees of a set-wise commit hold, of each all entities that it writes: [tree, tenant, machine, entity,
+/// Aborts unless entities that a commit only read are as they were: a JSON array of [tenant, machine, entity, uid,
+/// version].
+pub(crate) const GUARD: &str = "INSERT INTO violations (violated) SELECT 'parent' FROM json_each(?1) t \
+     LEFT JOIN entities e ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2 \
+     WHERE coalesce(e.uid, '') <> t.value->>3 OR e.state_version <> t.value->>4";
+
+/// Records which trees of a set-wise commit hold, of each all entities that it was decided on: [tree, tenant, machine, entity,
 /// uid, version, revision], where uid and version are `''` and 0 for one to be made. Gives their numbers, those of the
 /// statements before it included.
 pub(crate) const HOLD: &str = "INSERT INTO held (commit_id, trees) \
