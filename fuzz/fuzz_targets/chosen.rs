@@ -1,10 +1,11 @@
 //! Valid definitions and what happens to their entities, each choice made by the fuzzer's bytes. Out of bytes every
 //! choice is the first.
+#![allow(dead_code, reason = "each target uses its part")]
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value, json};
 
-use crate::generate::Happening;
+use crate::generate::{Happening, Way};
 
 const FIELDS: [&str; 3] = ["a", "b", "c"];
 const EVENTS: [&str; 6] = ["go", "stop", "tick", "sort", "$timeout", "unknown"];
@@ -163,18 +164,123 @@ pub fn params(u: &mut Unstructured<'_>) -> Result<Map<String, Value>> {
     Ok(params)
 }
 
-/// What happens, as long as there are bytes.
+/// Machines that name each other as children.
+pub fn family(u: &mut Unstructured<'_>, strict: bool) -> Result<Vec<Value>> {
+    let mut family = Vec::new();
+    for place in 0..u.int_in_range(1..=4)? {
+        let mut definition = definition(u, strict)?;
+        definition["machine_id"] = json!(format!("m{place}"));
+        family.push(definition);
+    }
+    let all = family.clone();
+    for definition in &mut family {
+        add_children(u, definition, &all, strict)?;
+    }
+    Ok(family)
+}
+
+/// The regions of a definition, or the one region of a flat one.
+fn parts(definition: &Value) -> Vec<Value> {
+    match definition["regions"].as_array() {
+        Some(regions) => regions.clone(),
+        None => vec![definition.clone()],
+    }
+}
+
+fn add_children(u: &mut Unstructured<'_>, definition: &mut Value, all: &[Value], strict: bool) -> Result<()> {
+    let mut named = Vec::new();
+    for place in 0..parts(definition).len() {
+        let part = parts(definition).swap_remove(place);
+        let mut subs = Map::new();
+        for _ in 0..u.int_in_range(0..=2)? {
+            let state = choose(u, &part["states"])?;
+            let child = u.choose(all)?;
+            let managed = state == part["initial_state"] || u.arbitrary()?;
+            if named.contains(&state) {
+                continue;
+            }
+            let sub = sub_machine(u, &part["states"], child, managed, strict)?;
+            subs.insert(state.as_str().unwrap_or_default().to_owned(), sub);
+            named.push(state);
+        }
+        if definition["regions"].is_array() {
+            definition["regions"][place]["sub_machines"] = json!(subs);
+        } else {
+            definition["sub_machines"] = json!(subs);
+        }
+    }
+    Ok(())
+}
+
+fn choose(u: &mut Unstructured<'_>, list: &Value) -> Result<Value> {
+    let list = list.as_array().cloned().unwrap_or_default();
+    Ok(u.choose(&list)?.clone())
+}
+
+fn sub_machine(
+    u: &mut Unstructured<'_>,
+    states: &Value,
+    child: &Value,
+    managed: bool,
+    strict: bool,
+) -> Result<Value> {
+    let mut sub = json!({"machine_id": child["machine_id"]});
+    let parts = parts(child);
+    if child["regions"].is_null() {
+        let mut finals = Map::new();
+        for _ in 0..u.int_in_range(0..=2)? {
+            let state = choose(u, &child["states"])?;
+            finals.insert(state.as_str().unwrap_or_default().to_owned(), choose(u, states)?);
+        }
+        sub["on_final"] = json!(finals);
+    }
+    if !managed {
+        return Ok(sub);
+    }
+    sub["lifecycle"] = json!("managed");
+    let mut rules = Vec::new();
+    for _ in 0..u.int_in_range(0..=2)? {
+        let mut when = Map::new();
+        for part in &parts {
+            let region = part["id"].as_str().unwrap_or("_");
+            when.insert(region.to_owned(), choose(u, &part["states"])?);
+        }
+        rules.push(json!({"when": when, "target": choose(u, states)?}));
+    }
+    sub["complete_when"] = json!(rules);
+    if strict {
+        sub["reentry"] = json!(u.choose(&["refuse", "fresh", "resume"])?);
+    }
+    Ok(sub)
+}
+
+/// What happens to an entity alone, as long as there are bytes.
 pub fn happenings(u: &mut Unstructured<'_>) -> Result<Vec<Happening>> {
+    happen(u, false)
+}
+
+/// What happens to a tree.
+pub fn happenings_of_a_tree(u: &mut Unstructured<'_>) -> Result<Vec<Happening>> {
+    happen(u, true)
+}
+
+fn happen(u: &mut Unstructured<'_>, tree: bool) -> Result<Vec<Happening>> {
     let mut happenings = Vec::new();
     while !u.is_empty() && happenings.len() < 48 {
-        happenings.push(match u.int_in_range(0..=9)? {
+        happenings.push(match u.int_in_range(0..=if tree { 10 } else { 9 })? {
             0 => Happening::Scan,
             1 => Happening::Again,
-            2 => Happening::Reload,
+            2 => Happening::Reload {
+                all: !tree || u.arbitrary()?,
+            },
             3 => Happening::Release,
             4 | 5 => Happening::Wait(u.int_in_range(0..=7)? * 500),
+            10 => Happening::Delete(u.int_in_range(0..=15)?),
             _ => Happening::Event {
+                to: if tree { u.int_in_range(0..=15)? } else { 0 },
+                way: if tree { way(u)? } else { Way::Plain { up: 0 } },
                 event_type: u.choose(&EVENTS)?,
+                likely: if tree { u.int_in_range(0..=7)? } else { 0 },
                 params: params(u)?,
                 timestamp: if u.arbitrary()? {
                     Some(u.int_in_range(0..=3)?)
@@ -190,4 +296,17 @@ pub fn happenings(u: &mut Unstructured<'_>) -> Result<Vec<Happening>> {
         });
     }
     Ok(happenings)
+}
+
+fn way(u: &mut Unstructured<'_>) -> Result<Way> {
+    Ok(match u.int_in_range(0..=3)? {
+        0 => Way::Own,
+        1 => Way::Target {
+            up: u.int_in_range(0..=8)?,
+            twist: u.int_in_range(0..=47)?,
+        },
+        _ => Way::Plain {
+            up: u.int_in_range(0..=2)?,
+        },
+    })
 }

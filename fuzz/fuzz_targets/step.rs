@@ -19,7 +19,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let definition = chosen::definition(u, strict)?;
     let context = chosen::params(u)?;
     let happenings = chosen::happenings(u)?;
-    harness::check(&definition, &context, &happenings);
+    harness::check_alone(&definition, &context, &happenings);
     Ok(())
 }
 

@@ -200,7 +200,11 @@ fn r11_a_cancel_names_the_first_row_of_the_step_that_brought_it() {
     agree(&definitions, &[(1, "go")]);
     let mut tree = tree(&definitions);
     let commit = sent(&mut tree, 1, "go");
-    let kinds: Vec<&str> = commit.rows.iter().map(|row| row.event_type()).collect();
+    let kinds: Vec<&str> = commit
+        .rows
+        .iter()
+        .map(statewright_core::commit::Row::event_type)
+        .collect();
     assert_eq!(kinds, ["go", "$join", "$sub_cancel", "$sub_complete"]);
     let by = &commit.rows[2].cause.to_json(&tree)["by"];
     assert_eq!(*by, commit.rows[0].key.to_string());
