@@ -11,7 +11,6 @@
 
 mod support;
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -20,87 +19,9 @@ use std::task::{Context, Poll, Waker};
 
 use serde_json::{Value, json};
 use statewright_core::ids::TenantId;
-use statewright_engine::database::{Database, DatabaseError, Statement};
 use statewright_engine::{DefinitionCache, Engine};
-use support::{Counted, Service, Sqlite, TestClock, block_on, tenant};
-
-#[derive(Clone)]
-struct Chance(Rc<Cell<u64>>);
-
-impl Chance {
-    fn of(seed: u64) -> Self {
-        Self(Rc::new(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)))
-    }
-
-    fn below(&self, most: u64) -> u64 {
-        let next = self
-            .0
-            .get()
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.0.set(next);
-        (next >> 33) % most
-    }
-}
-
-/// A database far away over a bad line.
-#[derive(Clone)]
-struct FarAway {
-    inner: Sqlite,
-    chance: Chance,
-    /// Of a hundred batches, how many meet each mishap.
-    mishaps: u64,
-    on_their_way: Rc<RefCell<Vec<Vec<Statement>>>>,
-}
-
-async fn turns(count: u64) {
-    let mut left = count;
-    std::future::poll_fn(|_| {
-        if left == 0 {
-            return Poll::Ready(());
-        }
-        left -= 1;
-        Poll::Pending
-    })
-    .await;
-}
-
-impl FarAway {
-    /// One of the writes that were taken for lost arrives.
-    fn arrive(&self, most: usize) {
-        for _ in 0..most {
-            let Some(batch) = self.on_their_way.borrow_mut().pop() else {
-                return;
-            };
-            drop(self.inner.run(&batch));
-        }
-    }
-}
-
-impl Database for FarAway {
-    async fn batch(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, DatabaseError> {
-        turns(self.chance.below(4)).await;
-        if self.chance.below(4) == 0 {
-            self.arrive(1);
-        }
-        let lost = || DatabaseError::Uncertain("the line is bad".to_owned());
-        let mishap = self.chance.below(100);
-        let outcome = match mishap / self.mishaps.max(1) {
-            0 if self.mishaps > 0 => Err(lost()),
-            1 if self.mishaps > 0 => {
-                drop(self.inner.run(&statements));
-                Err(lost())
-            }
-            2 if self.mishaps > 0 => {
-                self.on_their_way.borrow_mut().push(statements);
-                Err(lost())
-            }
-            _ => self.inner.run(&statements),
-        };
-        turns(self.chance.below(3)).await;
-        outcome
-    }
-}
+use support::far::{Chance, FarAway};
+use support::{Counted, Service, TestClock, block_on, tenant};
 
 type Far = Engine<FarAway, TestClock, Counted>;
 

@@ -234,7 +234,7 @@ fn sixty_four_children_side_by_side_are_no_more_batches() {
             })
             .collect();
         let one = batches(&world, || {
-            assert_eq!(batch(&world.engine, "wide", &many)["succeeded"], 64)
+            assert_eq!(batch(&world.engine, "wide", &many)["succeeded"], 64);
         });
         assert_eq!(one, (1, 1), "a batch that completes each of them, warm {warm}");
     }
@@ -302,7 +302,7 @@ fn the_first_event_after_children_came_reads_twice() {
             assert_eq!(
                 batch(&world.engine, "p", &[event("f", "again", Some(1))])["succeeded"],
                 1
-            )
+            );
         });
         assert_eq!(fresh, (1, 1), "warm {warm_up}");
     }
@@ -393,7 +393,7 @@ fn written(world: &World, work: impl FnOnce()) -> usize {
     after.difference(&before).count()
 }
 
-/// What a commit writes. With `--nocapture` it is printed, for the docs.
+/// What a commit writes: the numbers that the docs state.
 #[test]
 fn a_commit_writes_rows_of_what_it_changes_and_no_others() {
     let world = World::new();
@@ -454,9 +454,10 @@ fn a_commit_writes_rows_of_what_it_changes_and_no_others() {
     let started = written(&world, || {
         send(&world.engine, "l0", &event("e", "again", Some(6)));
     });
-    println!(
-        "rows and index entries: an event {flat}, that arms a timer {step}; a cancel of three {cancel}; their waking \
-         {resume}; a cascade from level 3 to the root {cascade}; a start of three {started}"
+    assert_eq!(
+        started,
+        flat + 3 * (3 + 2 + 2) + 2,
+        "of each child itself, its entry, its place; the two of before are forgotten"
     );
     let world = World::new();
     register_all(&world.engine, &chain(1, "fresh"));
@@ -465,7 +466,7 @@ fn a_commit_writes_rows_of_what_it_changes_and_no_others() {
     let one = written(&world, || {
         send(&world.engine, "l0", &event("e", "again", Some(2)));
     });
-    println!("a start of one, of a later generation: {one}");
+    assert_eq!(one, flat + (3 + 2 + 2) + 2, "and one of before is forgotten");
 }
 
 #[test]

@@ -164,12 +164,13 @@ fn written_by(batch: &[&str]) -> BTreeSet<(&'static str, &'static str)> {
     found
 }
 
+type Run = fn(&World, &Value) -> Value;
+
 /// A statement that fails at its first row, or at a later one: the batch leaves nothing, and the next try all of it.
 #[test]
 fn i3_a_failure_within_any_statement_of_a_cascade_leaves_nothing() {
     let leaf = at_level("e", DEEPEST);
     let finish = targeted("e", "finish", Some(7), path(DEEPEST));
-    type Run = fn(&World, &Value) -> Value;
     let single: Run = |world, body| evaluate(&world.engine, "l0", body).1;
     let many: Run = |world, body| batch(&world.engine, "l0", std::slice::from_ref(body));
     let pass: Run = |world, _| {

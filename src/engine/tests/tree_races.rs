@@ -14,10 +14,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use support::families::{batch, event, register_all, send, shop, view};
 use support::faults::{Fault, writes};
 use support::scenes::{self, Kind, Op, Scene, Undo, in_turn, settled};
-use support::world::{Reply, World, assert_same};
+use support::world::{Reply, World, assert_same, delete, evaluate};
 
 fn meanwhile(world: &Rc<World>, rival: Op) -> Fault {
     let world = Rc::clone(world);
@@ -163,4 +164,80 @@ scene_tests! {
     two_that_end_a_legacy_child: handed_on, &[], 50;
     an_adoption_against_an_event_of_the_adopted: adopted, &[], 30;
     a_recovery_against_its_parent_s_events: recovered, &[], 10;
+}
+
+/// An event that makes a legacy child final, while its parent comes back into the child's state: either the parent goes
+/// on with it, or the child was final before the parent came (R9).
+#[test]
+fn r9_the_end_of_a_legacy_child_against_its_parent_s_coming_back() {
+    let again = event("e", "again", Some(4));
+    let packed = event("e::sub::busy", "packed", Some(5));
+    let ready = || {
+        let world = World::new();
+        register_all(&world.other, &shop());
+        for (kind, at) in [("start", 1), ("picked", 2), ("drop", 3)] {
+            send(&world.other, "shop", &event("e", kind, Some(at)));
+        }
+        world
+    };
+    let state = |world: &World| view(world, "shop", "e")["current_state"].clone();
+    let outcome = |world: &World| {
+        let first = state(world);
+        let (status, _) = evaluate(&world.engine, "shop", &event("e", "none", Some(6)));
+        (first, status, state(world))
+    };
+    let mut serial = Vec::new();
+    for order in [["again", "packed"], ["packed", "again"]] {
+        let world = ready();
+        for kind in order {
+            let (machine, body) = if kind == "again" {
+                ("shop", &again)
+            } else {
+                ("flow", &packed)
+            };
+            send(&world.engine, machine, body);
+        }
+        serial.push(outcome(&world));
+    }
+    assert_eq!(serial[0], (json!("shipped"), 200, json!("shipped")));
+    assert_eq!(serial[1], (json!("busy"), 409, json!("busy")));
+    for (machine, body, other, rival) in [
+        ("flow", &packed, "shop", &again),
+        ("shop", &again, "flow", &packed),
+    ] {
+        let world = ready();
+        let (there, rival) = (Rc::clone(&world), rival.clone());
+        world.faulty.arm([(
+            1,
+            Fault::Meanwhile(Rc::new(move || {
+                send(&there.other, other, &rival);
+            })),
+        )]);
+        send(&world.engine, machine, body);
+        assert!(world.faulty.struck());
+        let found = outcome(&world);
+        assert!(serial.contains(&found), "{body}: {found:?}");
+    }
+}
+
+/// What a legacy child took is forgotten with it: sent again, it is taken by the next child, once.
+#[test]
+fn r17_an_event_that_a_deleted_legacy_child_took_is_taken_anew() {
+    let world = World::new();
+    register_all(&world.other, &shop());
+    for (kind, at) in [("start", 1), ("picked", 2)] {
+        send(&world.engine, "shop", &event("e", kind, Some(at)));
+    }
+    assert_eq!(delete(&world.engine, "flow", "e::sub::busy").0, 204);
+    assert_eq!(world.sqlite.count("forwards"), 0, "it points at nothing");
+    let picked = event("e", "picked", Some(2));
+    let answer = send(&world.engine, "shop", &picked);
+    assert_eq!(answer["sub_machine"]["transition"], "p → q", "{answer}");
+    let answer = send(&world.engine, "shop", &picked);
+    assert_eq!(answer["reason"], "duplicate event (already processed)", "{answer}");
+    let answer = batch(&world.other, "shop", std::slice::from_ref(&picked));
+    assert_eq!(
+        answer["results"][0]["result"]["reason"],
+        "duplicate event (already processed)"
+    );
 }

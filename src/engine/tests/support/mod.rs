@@ -11,9 +11,11 @@
 
 pub mod expiring;
 pub mod families;
+pub mod far;
 pub mod faults;
 pub mod scenes;
 pub mod world;
+pub mod wrongs;
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
