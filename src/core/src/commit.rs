@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::definition::Action;
 use crate::entity::{Configuration, Params};
 use crate::identity::IdentityKey;
-use crate::ids::{EntityId, MachineId, Millis, Seq, Version};
+use crate::ids::{EntityId, MAX_CHILD_ID_BYTES, MachineId, Millis, Seq, Version};
 use crate::machine::{RegionIx, StateIx, TransitionIx};
 use crate::tree::{DEEPEST_LEVEL, EntityIx, MOST_ENTITIES, MOST_REGIONS, Tree};
 
@@ -272,7 +272,7 @@ pub enum Refusal {
         status: &'static str,
     },
     /// S2.220, R15.
-    #[error("{path}: {problem}; read the entity with ?tree=true for what is active")]
+    #[error("{path}: {problem}; ?tree=true shows what is active")]
     TargetNotActive {
         /// The step of the path in the request.
         path: String,
@@ -337,7 +337,10 @@ pub enum Refusal {
         managed: bool,
     },
     /// S2.181.
-    #[error("state `{state}` would make a child below level {DEEPEST_LEVEL}, the deepest")]
+    #[error(
+        "state `{state}` would make a child too deep: managed children go down to level {DEEPEST_LEVEL}, and no id is longer \
+         than {MAX_CHILD_ID_BYTES} bytes"
+    )]
     NestingDepthExceeded {
         /// The compound state.
         state: Arc<str>,

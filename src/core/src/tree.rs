@@ -379,9 +379,6 @@ impl Tree {
     pub(crate) fn legacy_region(&self, child: EntityIx) -> Option<RegionIx> {
         let place = self.place(child).filter(|place| !place.managed)?;
         let (parent, child) = (self.entity(place.parent), self.entity(child));
-        if parent.entry(place.region).state == place.state {
-            return Some(place.region);
-        }
         let holds = |entry: &Entry| {
             let state = parent.machine().state(entry.state);
             state.child().is_some_and(|sub| {
@@ -390,6 +387,9 @@ impl Tree {
                     && parent.id().of_child(&state.name, None) == *child.id()
             })
         };
+        if holds(parent.entry(place.region)) {
+            return Some(place.region);
+        }
         let mut regions = parent.entries().filter(|(_, entry)| holds(entry));
         regions.next().map(|(region, _)| region)
     }

@@ -41,7 +41,7 @@ CREATE TABLE forwards (
   PRIMARY KEY (uid, identity_key)
 ) STRICT, WITHOUT ROWID;
 
--- A child exists, and hangs below an entity that exists, in that entity's tree.
+-- A child exists, and hangs below an entity that exists, in that entity's tree; a live one below one that lives.
 CREATE TRIGGER instances_parent BEFORE INSERT ON instances
 WHEN NOT EXISTS (
   SELECT 1 FROM entities e
@@ -51,8 +51,21 @@ WHEN NOT EXISTS (
   WHERE e.tenant = NEW.tenant AND e.machine_id = NEW.parent_machine AND e.entity_id = NEW.parent_entity
     AND e.uid = NEW.parent_uid
 ) OR coalesce((SELECT p.root_uid FROM instances p WHERE p.uid = NEW.parent_uid), NEW.parent_uid) <> NEW.root_uid
+OR (NEW.status = 'active' AND EXISTS (
+  SELECT 1 FROM instances p WHERE p.uid = NEW.parent_uid AND p.status <> 'active'
+))
 BEGIN
   SELECT RAISE(ABORT, 'statewright: the parent moved');
+END;
+
+-- Nothing lives below a child that ends: what a writer at the same time hung there was not seen.
+CREATE TRIGGER instances_ended BEFORE UPDATE OF status ON instances
+WHEN NEW.status <> 'active' AND OLD.status = 'active' AND EXISTS (
+  SELECT 1 FROM instances c
+  WHERE c.root_uid = NEW.root_uid AND c.current = 1 AND c.parent_uid = NEW.uid AND c.status = 'active'
+)
+BEGIN
+  SELECT RAISE(ABORT, 'statewright: a child was made meanwhile');
 END;
 
 -- The machines that the definition names as children: a sorted JSON array, by which what a machine reaches is found.

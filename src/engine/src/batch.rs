@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use statewright_core::answer::{ActionView, Answer, StateView};
-use statewright_core::ids::{EntityId, MachineId, TenantId};
+use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, TenantId};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
@@ -52,6 +52,8 @@ struct Group {
     target: Target,
     events: Vec<(usize, EventRequest)>,
     existed: bool,
+    /// Whether it is decided by itself: what might have made it has not.
+    alone: bool,
     attempts: Vec<Arc<Attempt>>,
 }
 
@@ -112,6 +114,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                         target: Target::new(name),
                         events: Vec::new(),
                         existed: false,
+                        alone: false,
                         attempts: Vec::new(),
                     });
                     group.add(place, event);
@@ -223,7 +226,15 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 continue;
             }
             group.existed = loaded.exists();
-            match trees.entry(loaded.root_name()) {
+            // It does not exist, and one before it may make it: the names come in order, a parent's before its children's.
+            let mut root = loaded.root_name();
+            if !loaded.exists()
+                && !group.alone
+                && let Some(above) = trees.keys().rev().find(|above| is_below(&root, above))
+            {
+                root = above.clone();
+            }
+            match trees.entry(root) {
                 Entry::Vacant(place) => {
                     place.insert(Joined {
                         deciding: Deciding::new(loaded, now, &self.random),
@@ -252,14 +263,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         // Whom this round makes: no other tree of it may make the same.
         let mut made: BTreeSet<(TenantId, MachineId, EntityId)> = BTreeSet::new();
         let mut moved = false;
-        for (
-            root,
-            Joined {
-                mut deciding,
-                mut groups,
-            },
-        ) in trees
-        {
+        for (root, Joined { mut deciding, groups }) in trees {
             let before = *spent;
             let mut events: Vec<(usize, &EntityName, &EventRequest)> = groups
                 .iter()
@@ -272,7 +276,13 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             let mut answered = 0_usize;
             let mut adoption = None;
             let mut outcomes = Vec::with_capacity(events.len());
+            let mut unmade: BTreeSet<EntityName> = BTreeSet::new();
             for (place, name, event) in events {
+                if unmade.contains(name) || (*name != root && deciding.is_unknown(name)) {
+                    // Nothing of the tree has made it by now: its events are decided by themselves.
+                    unmade.insert(name.clone());
+                    continue;
+                }
                 let bytes = before.saturating_add(answered).saturating_add(deciding.written());
                 let outcome = if bytes > MAX_WRITTEN_BYTES {
                     let most = MAX_WRITTEN_BYTES;
@@ -282,10 +292,22 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 };
                 match &outcome {
                     Ok(answer) => answered = answered.saturating_add(bytes_of(answer)),
-                    Err(error) => adoption = adoption.or_else(|| deciding.adoption(error)),
+                    Err(error) => adoption = deciding.adoption(error),
                 }
                 outcomes.push((place, outcome));
+                // The tree is now as the event met it.
+                if adoption.is_some() {
+                    break;
+                }
             }
+            let (mut alone, mut groups): (Vec<Group>, Vec<Group>) = groups
+                .into_iter()
+                .partition(|group| unmade.contains(&group.target.name));
+            for group in &mut alone {
+                group.alone = true;
+            }
+            moved |= !alone.is_empty();
+            open.extend(alone);
             if let Some(adoption) = adoption {
                 // A legacy child is to be adopted first; then all of the tree's events are decided anew.
                 moved |= self.adopt(&deciding, &adoption).await.is_err();
@@ -517,6 +539,16 @@ fn settle(answers: &mut Answers, place: usize, answer: Result<Answer, Error>) {
     if let Some(slot) = answers.get_mut(place) {
         *slot = Some(answer);
     }
+}
+
+/// Whether an entity's id is that of a child, however deep, of another.
+fn is_below(name: &EntityName, above: &EntityName) -> bool {
+    name.tenant == above.tenant
+        && name
+            .entity_id
+            .as_str()
+            .strip_prefix(above.entity_id.as_str())
+            .is_some_and(|rest| rest.starts_with(CHILD_MARK))
 }
 
 /// How many groups fit the parameters of one read; always at least one.

@@ -281,8 +281,15 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 object: &object,
             },
         )?;
-        let loaded = self.load_to_look(&Target::new(name.clone())).await?;
-        Deciding::new(loaded, self.clock.now(), &self.random).explain(&name, &event)
+        let target = Target::new(name.clone());
+        let loaded = self.load(&target).await?;
+        let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+        let made = deciding.would_make(&name, &event);
+        if !made.is_empty() {
+            let loaded = self.load_to_look(&target, made).await?;
+            deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+        }
+        deciding.explain(&name, &event)
     }
 
     /// The events that an entity, and what lives below it, can take now.
@@ -296,7 +303,12 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         entity_id: &str,
     ) -> Result<Vec<PossibleEvent>, Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let loaded = self.load_to_look(&Target::new(name.clone())).await?;
+        let target = Target::new(name.clone());
+        let mut loaded = self.load(&target).await?;
+        let unmade = loaded.unmade();
+        if !unmade.is_empty() {
+            loaded = self.load_to_look(&target, unmade).await?;
+        }
         Deciding::new(loaded, self.clock.now(), &self.random).events(&name)
     }
 

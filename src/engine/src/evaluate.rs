@@ -85,12 +85,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 .iter()
                 .filter_map(|attempt| attempt.key.clone())
                 .collect();
-            let loaded = if event.dry_run {
-                self.load_to_look(&target).await
-            } else {
-                self.load(&target).await
-            };
-            let loaded = match loaded {
+            let loaded = match self.load(&target).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -108,6 +103,9 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             }
             existed = loaded.exists();
             let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+            if event.dry_run {
+                return self.look(deciding, &mut target, event).await;
+            }
             let answer = deciding.event(name, event);
             if let Err(error) = &answer
                 && let Some(adoption) = deciding.adoption(error)
@@ -118,7 +116,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 target.wanted.retain(|wanted| *wanted != adoption);
                 continue;
             }
-            let Some(write) = deciding.write().filter(|_| !event.dry_run) else {
+            let Some(write) = deciding.write() else {
                 return answer;
             };
             let commit_id = random_name(&self.random);
@@ -192,15 +190,31 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         }
     }
 
-    /// Reads the tree of an entity for what only looks: an entity that the next event would adopt counts as adopted.
-    pub(crate) async fn load_to_look(&self, target: &Target) -> Result<Loaded, Error> {
-        let loaded = self.load(target).await?;
-        let unmade = loaded.unmade();
-        if unmade.is_empty() {
-            return Ok(loaded);
+    /// A dry run: what stands where it would make children is read before it is told.
+    async fn look(
+        &self,
+        mut deciding: Deciding<'_>,
+        target: &mut Target,
+        event: &EventRequest,
+    ) -> Result<Answer, Error> {
+        let name = target.name.clone();
+        let made = deciding.would_make(&name, event);
+        if made.is_empty() {
+            return deciding.event(&name, event);
         }
+        let loaded = self.load_to_look(target, made).await?;
+        Deciding::new(loaded, self.clock.now(), &self.random).event(&name, event)
+    }
+
+    /// Reads the tree of an entity for what only looks, with what stands where children would be made: an entity that the
+    /// next event would adopt counts as adopted.
+    pub(crate) async fn load_to_look(
+        &self,
+        target: &Target,
+        children: Vec<(MachineId, EntityId)>,
+    ) -> Result<Loaded, Error> {
         let mut target = target.clone();
-        target.want(unmade);
+        target.want(children);
         let mut loaded = self.load(&target).await?;
         loaded.adopt_in_memory();
         Ok(loaded)

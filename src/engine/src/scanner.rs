@@ -63,9 +63,11 @@ pub(crate) const KEEP_REPORT: &str = "INSERT INTO scheduler (id, report) VALUES 
 pub(crate) const REARM_NEXT: &str = "SELECT json_array(tenant, machine_id, revision) FROM rearms \
      ORDER BY tenant, machine_id, revision LIMIT 1";
 
-/// Its next entities, and whether an entry of theirs is still as another revision left it.
+/// Its next entities, and whether an entry of theirs is still as another revision left it. What ended for good stays so.
 pub(crate) const REARM_ENTITIES: &str = "SELECT json_array(e.entity_id, r.effective = j.revision \
-       AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision)) \
+       AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision) \
+       AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.uid = e.uid AND i.status <> 'active' \
+         AND i.cancelled_with IS NULL)) \
      FROM (SELECT entity_id, uid, revision FROM entities \
        WHERE tenant = (SELECT tenant FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
          AND machine_id = (SELECT machine_id FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \

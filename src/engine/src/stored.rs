@@ -177,11 +177,6 @@ impl Instance {
             cancelled_with,
         }))
     }
-
-    /// Whether it ended for good: it neither lives nor can wake.
-    pub(crate) fn is_over(&self) -> bool {
-        self.status != Status::Active && self.cancelled_with.is_none()
-    }
 }
 
 /// That an entity's rows cannot be read (M8).

@@ -255,6 +255,11 @@ impl<'a> Cascade<'a> {
         let latest = self.tree.latest_child(parent, entry.state, true);
         let later = match (latest, sub.reentry) {
             (None, _) => false,
+            // Of another machine by an earlier definition: it is not this one's to wake.
+            (Some(latest), _) if self.tree.entity(latest).machine().id() != made_of.id() => {
+                self.forget(latest, true);
+                sub.reentry != Reentry::Refuse
+            }
             (Some(latest), Reentry::Refuse) => {
                 return Err(conflict(state, &made_of, self.tree.entity(latest), true));
             }

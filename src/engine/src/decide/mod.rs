@@ -49,6 +49,8 @@ pub(crate) struct Deciding<'a> {
     /// All that stands there.
     occupied: Vec<(MachineId, EntityId)>,
     seen: Vec<crate::load::Seen>,
+    /// The children that the last dry run would make.
+    would_make: Vec<(MachineId, EntityId)>,
     commits: Vec<Commit>,
     moved: Vec<(EntityIx, RegionIx)>,
     /// The context of a root that is made, as JSON.
@@ -96,6 +98,7 @@ impl<'a> Deciding<'a> {
             adoptable: names(loaded.adoptable),
             occupied: loaded.occupied,
             seen: loaded.seen,
+            would_make: Vec::new(),
             commits: Vec::new(),
             moved: Vec::new(),
             made_with: None,
@@ -122,6 +125,12 @@ impl<'a> Deciding<'a> {
         self.members
             .get(entity.place())
             .map_or("", |member| member.uid.as_str())
+    }
+
+    /// Whether an entity is neither in the tree nor known to have ended.
+    pub(crate) fn is_unknown(&self, name: &EntityName) -> bool {
+        let ended = self.asked.get(name).is_some_and(|asked| asked.ended.is_some());
+        !ended && self.find(name).is_none()
     }
 
     fn find(&self, name: &EntityName) -> Option<EntityIx> {
@@ -151,10 +160,12 @@ impl<'a> Deciding<'a> {
     /// were due (M5), and what stands before it.
     pub(crate) fn event(&mut self, name: &EntityName, request: &EventRequest) -> Result<Answer, Error> {
         if request.dry_run {
-            let answer = self.clone().decide(name, request)?;
+            let mut copy = self.clone();
+            let answer = copy.decide(name, request);
+            self.would_make = copy.children_made();
             return Ok(Answer {
                 dry_run: true,
-                ..answer
+                ..answer?
             });
         }
         self.decide(name, request)
@@ -545,6 +556,21 @@ impl<'a> Deciding<'a> {
                 (entity.machine().id().clone(), entity.id().clone())
             })
             .collect()
+    }
+
+    /// The children that a dry run of an event would make: whether something stands there is to be read before it is told.
+    pub(crate) fn would_make(
+        &mut self,
+        name: &EntityName,
+        request: &EventRequest,
+    ) -> Vec<(MachineId, EntityId)> {
+        let request = EventRequest {
+            dry_run: true,
+            ..request.clone()
+        };
+        // Only what it would make matters here; what comes of it is told when it is decided again.
+        drop(self.event(name, &request));
+        std::mem::take(&mut self.would_make)
     }
 
     /// Whether it makes the root.

@@ -38,10 +38,13 @@ impl Deciding<'_> {
         if let Some(replayed) = self.replayed(name, entity, path, request)? {
             return Ok(replayed);
         }
-        let before = self.timeouts;
-        if !request.event.is_reserved(tree.entity(entity).machine()) {
-            self.catch_up()?;
+        // One tree has one contract.
+        if request.event.is_reserved(tree.entity(entity).machine()) {
+            let event_type = Arc::clone(&request.event.event_type);
+            return Err(Error::Refused(Refusal::ReservedEventType { event_type }));
         }
+        let before = self.timeouts;
+        self.catch_up()?;
         let fired = self.timeouts.saturating_sub(before);
         let Some(tree) = &self.tree else {
             return Err(no_entity(name));

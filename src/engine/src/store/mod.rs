@@ -52,8 +52,10 @@ struct Named {
     revision: Revision,
     /// The version that the last commit makes.
     version: Version,
-    /// Whether it was decided on, and nothing of it is written.
+    /// Whether it was decided on, and neither it nor a timer of it is written: nothing else guards it.
     only_read: bool,
+    /// Whether it had ended for good before.
+    over: bool,
 }
 
 #[derive(Debug)]
@@ -257,7 +259,7 @@ pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str, numbered: bool) 
                 name.entity.as_str(),
                 uid,
                 name.base,
-                name.revision,
+                (!name.over).then_some(name.revision),
             ))
         });
         rows.push_text(&names.collect::<Vec<_>>().join(","));

@@ -6,7 +6,7 @@ use statewright_core::answer::{ActionView, OwnerView, actions_of};
 use statewright_core::commit::Commit;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
-use statewright_core::tree::{EntityIx, Tree};
+use statewright_core::tree::{EntityIx, Status, Tree};
 
 use super::{EntityRow, EntryRow, HistoryRow, InstanceRow, NameIx, Named, TimerRow, TreeWrite, json_text};
 use crate::trees::Member;
@@ -46,6 +46,7 @@ impl<'a> Writing<'a> {
             revision,
             version: entity.version(),
             only_read: false,
+            over: false,
         });
         let name = self.write.names.len().saturating_sub(1);
         self.named.insert(ix, name);
@@ -155,7 +156,7 @@ impl<'a> Writing<'a> {
 
     /// What a legacy child did was decided on the state of its parent, and on that of whoever handed the event on: these
     /// must not have moved (R9).
-    fn parents_read(&mut self, commits: &[Commit]) {
+    fn guards(&mut self, commits: &[Commit]) {
         let written: BTreeSet<EntityIx> = commits
             .iter()
             .flat_map(|commit| &commit.writes)
@@ -173,9 +174,17 @@ impl<'a> Writing<'a> {
             .filter(|ix| !written.contains(ix))
             .collect();
         for ix in read {
-            let name = self.name(ix);
-            if let Some(name) = self.write.names.get_mut(name) {
-                name.only_read = true;
+            self.name(ix);
+        }
+        let timed: BTreeSet<NameIx> = self.write.timers.iter().map(|row| row.of).collect();
+        for (ix, of) in &self.named {
+            let place = self.tree.place(*ix);
+            let over = place.is_some_and(|place| {
+                place.status != Status::Active && place.cancelled_with.is_none() && !written.contains(ix)
+            });
+            if let Some(name) = self.write.names.get_mut(*of) {
+                name.over = over;
+                name.only_read = !written.contains(ix) && !timed.contains(of);
             }
         }
     }
@@ -278,10 +287,15 @@ impl TreeWrite {
                 |region| moved.contains(&(ix, region)) || (ended && timed(region)),
             );
         }
-        for ix in placed {
-            writing.instance(ix);
+        // A parent is there and lives before its child is made or wakes; a child has ended before its parent does.
+        let ends = |ix: &EntityIx| !made.contains(ix) && !tree.is_live(*ix);
+        for ix in placed.iter().filter(|ix| !ends(ix)) {
+            writing.instance(*ix);
         }
-        writing.parents_read(commits);
+        for ix in placed.iter().rev().filter(|ix| ends(ix)) {
+            writing.instance(*ix);
+        }
+        writing.guards(commits);
         let write = writing.write;
         let nothing = write.entities.is_empty() && write.timers.is_empty();
         (!nothing).then_some(write)

@@ -145,13 +145,14 @@ macro_rules! write_forwards {
         concat!(
             "INSERT INTO forwards (uid, identity_key, to_uid) SELECT r.value->>1, r.value->>2, r.value->>3 \
              FROM json_each(?1) r",
-            $filter
+            $filter,
+            " ON CONFLICT (uid, identity_key) DO UPDATE SET to_uid = excluded.to_uid"
         )
     };
 }
 
-/// What is remembered of events that were handed on (M11).
-pub(crate) const FORWARDS: &str = write_forwards!("");
+/// What is remembered of events that were handed on (M11). Whoever handled it before was deleted, and its history with it.
+pub(crate) const FORWARDS: &str = write_forwards!(" WHERE true");
 /// The same, of a set-wise commit.
 pub(crate) const HELD_FORWARDS: &str = write_forwards!(held!("0"));
 
@@ -162,14 +163,15 @@ pub(crate) const GUARD: &str = "INSERT INTO violations (violated) SELECT 'parent
      WHERE coalesce(e.uid, '') <> t.value->>3 OR e.state_version <> t.value->>4";
 
 /// Records which trees of a set-wise commit hold, of each all entities that it was decided on: [tree, tenant, machine, entity,
-/// uid, version, revision], where uid and version are `''` and 0 for one to be made. Gives their numbers, those of the
+/// uid, version, revision], where uid and version are `''` and 0 for one to be made, and the revision is null for one that
+/// ended before: it stays with its own. Gives their numbers, those of the
 /// statements before it included.
 pub(crate) const HOLD: &str = "INSERT INTO held (commit_id, trees) \
      SELECT ?2, json_group_array(tree) FROM (SELECT t.value->>0 AS tree FROM json_each(?1) t \
        LEFT JOIN entities e ON e.tenant = t.value->>1 AND e.machine_id = t.value->>2 AND e.entity_id = t.value->>3 \
        GROUP BY t.value->>0 HAVING min(coalesce(e.uid, '') = t.value->>4 AND coalesce(e.state_version, 0) = t.value->>5 \
-         AND EXISTS (SELECT 1 FROM revisions v WHERE v.tenant = t.value->>1 AND v.machine_id = t.value->>2 \
-           AND v.revision = t.value->>6 AND v.effective = t.value->>6) \
+         AND (t.value->>6 IS NULL OR EXISTS (SELECT 1 FROM revisions v WHERE v.tenant = t.value->>1 \
+           AND v.machine_id = t.value->>2 AND v.revision = t.value->>6 AND v.effective = t.value->>6)) \
          AND (e.uid IS NOT NULL OR EXISTS (SELECT 1 FROM machines m WHERE m.tenant = t.value->>1 \
            AND m.machine_id = t.value->>2 AND m.head = t.value->>6 AND m.deleted = 0)))) WHERE true \
      ON CONFLICT (commit_id) DO UPDATE SET trees = (SELECT json_group_array(value) FROM ( \

@@ -200,20 +200,30 @@ impl Building {
         let parent = self.by_uid.get(&instance.parent_uid).copied();
         let place = parent.and_then(|parent| {
             let machine = self.family.tree.entity(parent).machine();
-            let region = machine.find_region(&instance.region)?;
-            let state = machine.find_state(region, &instance.state)?;
+            let named = machine.find_region(&instance.region).and_then(|region| {
+                let state = machine.find_state(region, &instance.state)?;
+                Some((region, state))
+            });
+            // A legacy child outlives its state, also where a later definition has it no more: it hangs where none of
+            // its ends leads anywhere.
+            let outlived = || {
+                let legacy = lives && !instance.managed;
+                let region = machine.regions().first().filter(|_| legacy)?;
+                Some((machine.state(region.initial).region, region.initial))
+            };
+            let (region, state) = named.or_else(outlived)?;
             Some((parent, region, state))
         });
         let Some((parent, region, state)) = place else {
-            // What is over may have been a child of a state that is no more.
-            return if instance.is_over() {
+            // What has ended may have been a child of a state that is no more: it cannot wake.
+            return if lives {
+                Err(missing("the parent"))
+            } else {
                 Ok(Some(Ended {
                     uid: stored.uid,
                     entity: stored.entity,
                     status: instance.status,
                 }))
-            } else {
-                Err(missing("the parent"))
             };
         };
         let next = EntityIx::at(self.family.tree.len());

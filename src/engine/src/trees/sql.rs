@@ -76,7 +76,7 @@ pub(crate) const SEEN: &str = "SELECT json_array(t.key, NULL, e.uid, h.identity_
      CROSS JOIN entities e ON e.tenant = t.value->>0 AND e.machine_id = t.value->>1 AND e.entity_id = t.value->>2 \
      CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = k.value";
 
-/// What others of their trees remember: legacy children, every generation of the instance that a path leads to (R9b),
+/// What others of their trees remember beside: legacy children, every generation of the instance that a path leads to (R9b),
 /// whoever handled what they handed on (M11), and rows that a commit of unknown end may have made.
 pub(crate) const SEEN_IN_TREES: &str = concat!(
     "WITH RECURSIVE ",
@@ -90,16 +90,17 @@ pub(crate) const SEEN_IN_TREES: &str = concat!(
            AND x.region = w.steps->>('$[' || w.level || '].region') \
            AND coalesce(w.steps->>('$[' || w.level || '].seq'), x.seq) BETWEEN x.first_seq AND x.seq), \
      asks (key, path, uid, target) AS ( \
-       SELECT a.key, NULL, x.uid, a.target FROM asked a \
+       SELECT key, NULL, uid, target FROM asked \
+       UNION ALL SELECT a.key, NULL, x.uid, a.target FROM asked a \
          CROSS JOIN instances x ON x.root_uid = a.root_uid AND x.current = 1 WHERE x.kind = 'legacy' \
        UNION ALL SELECT key, path, uid, target FROM walk WHERE level = json_array_length(steps)), \
-     found (key, path, uid, row, of) AS ( \
-       SELECT s.key, s.path, s.uid, h.id, h.id FROM asks s CROSS JOIN json_each(s.target, '$[3]') k \
+     found (key, path, uid, row) AS ( \
+       SELECT s.key, s.path, s.uid, h.id FROM asks s CROSS JOIN json_each(s.target, '$[3]') k \
          CROSS JOIN history h ON h.uid = s.uid AND h.identity_key = k.value \
-       UNION ALL SELECT a.key, NULL, a.uid, h.id, NULL FROM asked a CROSS JOIN json_each(a.target, '$[3]') k \
-         CROSS JOIN forwards f ON f.uid = a.uid AND f.identity_key = k.value \
+       UNION ALL SELECT s.key, s.path, s.uid, h.id FROM asks s CROSS JOIN json_each(s.target, '$[3]') k \
+         CROSS JOIN forwards f ON f.uid = s.uid AND f.identity_key = k.value \
          CROSS JOIN history h ON h.uid = f.to_uid AND h.identity_key = f.identity_key \
-       UNION ALL SELECT a.key, NULL, h.uid, h.id, NULL FROM asked a CROSS JOIN json_each(a.target, '$[5]') p \
+       UNION ALL SELECT a.key, NULL, h.uid, h.id FROM asked a CROSS JOIN json_each(a.target, '$[5]') p \
          CROSS JOIN history h ON h.uid = p.value->>0 AND h.identity_key = p.value->>1) \
      SELECT json_array(f.key, f.path, f.uid, h.identity_key, \
        CASE WHEN sum(octet_length(h.event_params)) OVER (ORDER BY f.key ROWS UNBOUNDED PRECEDING) \
