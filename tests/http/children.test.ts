@@ -137,7 +137,7 @@ const settle = {
   transitions: [{ from: "observing", to: "settled", on: "return.buyer.observed" }],
 };
 
-const DEADLINE = 5000;
+const DEADLINE = 3_600_000;
 
 const returnCase = {
   machine_id: "return_case",
@@ -184,12 +184,55 @@ const bundle = {
   ],
 };
 
+const work = {
+  machine_id: "work",
+  states: ["a", "b", "fin"],
+  initial_state: "a",
+  transitions: [
+    { from: "a", to: "b", on: "step" },
+    { from: "b", to: "a", on: "step" },
+    { from: "a", to: "fin", on: "finish" },
+    { from: "b", to: "fin", on: "finish" },
+  ],
+};
+
+const job = {
+  machine_id: "job",
+  states: ["idle", "busy", "done", "stopped"],
+  initial_state: "idle",
+  transitions: [
+    { from: "idle", to: "busy", on: "go" },
+    { from: "busy", to: "stopped", on: "cancel" },
+  ],
+  sub_machines: { busy: { machine_id: "work", lifecycle: "managed", on_final: { fin: "done" } } },
+};
+
+for (const definition of [settle, returnCase, bundle, work, job]) await service.register(definition);
+
+/** The Worker with a clock that a request can put forward. */
+const AROUND = `
+import Worker from "./statewright.js";
+const real = Date.now;
+let ahead = 0;
+Date.now = () => real() + ahead;
+export default {
+  fetch(request, env, context) {
+    const { pathname, search } = new URL(request.url);
+    if (pathname !== "/test/ahead") return new Worker(context, env).fetch(request);
+    ahead = Number(search.slice(1));
+    return new Response("");
+  },
+  scheduled(event, env, context) {
+    return new Worker(context, env).scheduled(event);
+  },
+};`;
+
 test("S2.230: the reference example, with a restart in the middle of it and a timer to its end", async () => {
   const data = mkdtempSync(join(tmpdir(), "statewright-children-"));
   const returning = "run-7::sub::ret_b1";
   const settling = `${returning}::sub::settling`;
   try {
-    let at = await open({ data });
+    let at = await open({ data, around: AROUND });
     for (const definition of [settle, returnCase, bundle]) await at.register(definition);
     const opened = await moves(at, "bundle", "run-7", "bundle.open");
     assert.equal(opened.transition, "b1: idle → ret_b1");
@@ -212,7 +255,7 @@ test("S2.230: the reference example, with a restart in the middle of it and a ti
     );
     await at.runtime.stop();
 
-    at = await open({ data });
+    at = await open({ data, around: AROUND });
     // Each event that the tree can take says where it is to be sent.
     const events = await at.expect(200, "GET", `${path("bundle", "run-7")}/events`);
     const observed = events.find(
@@ -276,7 +319,7 @@ test("S2.230: the reference example, with a restart in the middle of it and a ti
     refused(await at.call("DELETE", path("return_case", returning)), 409, "INSTANCE_ACTIVE");
     const due = live.children[0]?.region_entries["deadline"]?.due_at ?? 0;
     assert.equal(due, (live.children[0]?.instance?.started ?? 0) + DEADLINE);
-    await later(due + 10 - Date.now());
+    await at.call("GET", `/test/ahead?${DEADLINE}`);
     // Two scanners: the deadline ends the case, and with it the bundle's region, once.
     await Promise.all([at.runtime.scheduled(), at.runtime.scheduled()]);
     const tree = await treeOf(at, "bundle", "run-7");
@@ -322,7 +365,6 @@ test("S2.230: the reference example, with a restart in the middle of it and a ti
 });
 
 test("tree is true or false; without it an entity has no children", async () => {
-  for (const definition of [settle, returnCase, bundle]) await service.register(definition);
   await moves(service, "bundle", "b", "bundle.open");
   const route = path("bundle", "b");
   const tree = await treeOf(service, "bundle", "b");
@@ -376,35 +418,10 @@ test("ids of children are longer than those that a caller gives", async () => {
   refused(await send(service, "settle", made, "return.buyer.observed"), 400, "BAD_REQUEST");
 });
 
-const work = {
-  machine_id: "work",
-  states: ["a", "b", "fin"],
-  initial_state: "a",
-  transitions: [
-    { from: "a", to: "b", on: "step" },
-    { from: "b", to: "a", on: "step" },
-    { from: "a", to: "fin", on: "finish" },
-    { from: "b", to: "fin", on: "finish" },
-  ],
-};
-
-const job = {
-  machine_id: "job",
-  states: ["idle", "busy", "done", "stopped"],
-  initial_state: "idle",
-  transitions: [
-    { from: "idle", to: "busy", on: "go" },
-    { from: "busy", to: "stopped", on: "cancel" },
-  ],
-  sub_machines: { busy: { machine_id: "work", lifecycle: "managed", on_final: { fin: "done" } } },
-};
-
 const ROUNDS = 25;
 const BUSY: Step[] = [{ state: "busy" }];
 
 test("an event against the cancel of its child: one of them ends it", async () => {
-  await service.register(work);
-  await service.register(job);
   let finished = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const id = `cancel-${round}`;
@@ -589,7 +606,11 @@ test("the start of a child against the deletion of its root: no child is left be
         : service.call("POST", `${path("job", id)}/transition`, {
             body: { event_type: "go", params: {}, timestamp: tick() },
           });
-    const remove = () => service.call("DELETE", path("job", id));
+    // Now before the start, now in the middle of it.
+    const remove = async () => {
+      await later(round % 7);
+      return service.call("DELETE", path("job", id));
+    };
     const [one, two, deleted, again] = (await race(round, go, go, remove, remove)) as [
       Answer,
       Answer,
