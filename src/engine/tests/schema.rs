@@ -17,7 +17,8 @@ use std::rc::Rc;
 use statewright_engine::database::{DatabaseError, Statement};
 use statewright_engine::schema::{MIGRATIONS, SCHEMA_VERSION, statements};
 use statewright_engine::{DefinitionCache, Engine};
-use support::faults::{Fault, Faulty};
+use support::families::{chain, make, register_all};
+use support::faults::{Fault, Faulty, reads};
 use support::world::{World, create, delete, delete_machine, order, put, register, wider};
 use support::{Counted, Sqlite, TestClock, block_on};
 
@@ -235,12 +236,7 @@ fn a_new_database_is_brought_to_the_schema_and_stays_there() {
     block_on(engine.migrate()).unwrap();
     assert_eq!(schema(&faulty.inner), made);
     assert!(
-        faulty
-            .inner
-            .taken()
-            .iter()
-            .flatten()
-            .all(|sql| sql.starts_with("SELECT")),
+        faulty.inner.taken().iter().flatten().all(|sql| reads(sql)),
         "nothing is left to do"
     );
 }
@@ -337,5 +333,120 @@ fn statements_are_parted_by_blank_lines_and_comments_alone_are_none() {
     assert_eq!(
         found,
         ["-- One.\nSELECT 1;", "CREATE TRIGGER t\nBEGIN\n  SELECT 2;\nEND;"]
+    );
+}
+
+#[test]
+fn s2_109_a_database_of_the_first_schema_keeps_what_it_has_and_goes_on() {
+    let world = World::new();
+    register(&world.other, &order());
+    create(&world.other, "order", "e");
+    let made = schema(&world.sqlite);
+    let stored = world.sqlite.dump();
+    for sql in [
+        "DROP TABLE instances",
+        "DROP TABLE forwards",
+        "ALTER TABLE revisions DROP COLUMN refers",
+        "DELETE FROM schema_version WHERE version = 2",
+    ] {
+        world.sqlite.execute(sql);
+    }
+    assert_eq!(block_on(world.engine.schema_version()).unwrap(), 1);
+    block_on(world.engine.migrate()).unwrap();
+    let names = |schema: &[String]| -> Vec<String> {
+        let name = |line: &String| line.split(':').next().unwrap().to_owned();
+        schema.iter().map(name).collect()
+    };
+    assert_eq!(names(&schema(&world.sqlite)), names(&made));
+    assert_eq!(world.sqlite.dump(), stored);
+    let (status, answer) = world.event("order", "e", "pay", Some(1));
+    assert_eq!((status, &answer["state_version"]), (200, &serde_json::json!(2)));
+}
+
+/// A place as the engine writes it.
+macro_rules! place {
+    ($uid:literal, $root:literal, $parent:literal, $status:literal) => {
+        concat!(
+            "INSERT INTO instances SELECT ",
+            $uid,
+            ", 't1', machine_id, entity_id, ",
+            $root,
+            ", 'l0', 'e', ",
+            $parent,
+            ", parent_machine, parent_entity, region, state, seq, first_seq, kind, ",
+            $status,
+            ", 0, '[]', 0, CASE WHEN ",
+            $status,
+            " = 'active' THEN NULL ELSE 1 END, 1, NULL FROM instances WHERE machine_id = 'leaf' \
+             ON CONFLICT (uid) DO UPDATE SET status = excluded.status, ended = excluded.ended"
+        )
+    };
+}
+
+#[test]
+fn i6_every_wrong_place_aborts_its_batch() {
+    let family = || {
+        let world = World::new();
+        register_all(&world.other, &chain(2, "refuse"));
+        make(&world.other, "l0", "e");
+        world
+    };
+    assert_eq!(
+        run(&family(), place!("uid", "root_uid", "parent_uid", "'active'")),
+        Ok(())
+    );
+    assert_eq!(
+        run(&family(), place!("uid", "root_uid", "parent_uid", "'cancelled'")),
+        Ok(())
+    );
+    let wrong = [
+        (
+            place!("'none'", "root_uid", "parent_uid", "'active'"),
+            "the parent moved",
+            "a child that is not there",
+        ),
+        (
+            place!("uid", "root_uid", "'none'", "'active'"),
+            "the parent moved",
+            "below a parent that is not there",
+        ),
+        (
+            place!("uid", "parent_uid", "parent_uid", "'active'"),
+            "the parent moved",
+            "in a tree that is not its parent's",
+        ),
+        (
+            "UPDATE instances SET status = 'cancelled', ended = 1 WHERE machine_id = 'l1'",
+            "a child was made meanwhile",
+            "an end above what lives",
+        ),
+        (
+            "UPDATE instances SET status = 'cancelled' WHERE machine_id = 'leaf'",
+            "CHECK",
+            "an end without its time",
+        ),
+        (
+            "INSERT INTO forwards SELECT uid, 'k', uid FROM instances UNION ALL SELECT uid, 'k', uid FROM instances",
+            "UNIQUE",
+            "one event handed on twice",
+        ),
+    ];
+    for (sql, why, what) in wrong {
+        let outcome = run(&family(), sql);
+        assert!(
+            outcome.as_ref().is_err_and(|error| error.contains(why)),
+            "{what}: {outcome:?}"
+        );
+    }
+    let world = family();
+    for machine in ["leaf", "l1"] {
+        world.sqlite.execute(&format!(
+            "UPDATE instances SET status = 'cancelled', ended = 1 WHERE machine_id = '{machine}'"
+        ));
+    }
+    let outcome = run(&world, place!("uid", "root_uid", "parent_uid", "'active'"));
+    assert!(
+        outcome.is_err_and(|error| error.contains("the parent moved")),
+        "below what ended"
     );
 }
