@@ -60,7 +60,7 @@ proptest! {
 
 proptest! {
     // A tree takes longer than an entity.
-    #![proptest_config(config(500))]
+    #![proptest_config(config(256))]
 
     #[test]
     fn trees_of_statewright_v1_and_the_reference_model_agree(case in generate::trees::case(true)) {
