@@ -275,7 +275,7 @@ fn i1_to_i6_hold_after_each_step_where_children_are_made_anew() {
 #[test]
 fn i1_to_i6_hold_after_each_step_where_children_wake() {
     let counts = run("resume", 11..=14);
-    assert!(counts["\"resumed\""] > 20, "{counts:?}");
+    assert!(counts["\"resumed\""] > 10, "{counts:?}");
 }
 
 #[test]
