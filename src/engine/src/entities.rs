@@ -1,7 +1,9 @@
 //! Entities: made, read, listed, deleted, explained (S2.236 to S2.242).
 
+use statewright_core::entity::Made;
 use statewright_core::explain::{Explanation, PossibleEvent};
-use statewright_core::ids::TenantId;
+use statewright_core::ids::{Revision, TenantId};
+use statewright_core::tree::EntityIx;
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, random_name};
@@ -13,7 +15,7 @@ use crate::request::{self, CreateEntity, EventRequest, Fields};
 use crate::retry::Tries;
 use crate::store::{store_held, store_one};
 use crate::stored::Stored;
-use crate::trees::Target;
+use crate::trees::{Family, Target};
 use crate::views::EntityView;
 
 /// The history rows that started an entity's entries, by region.
@@ -33,7 +35,7 @@ macro_rules! below {
 
 /// Deletes an entity of an incarnation with its whole subtree and all that belongs to it (S2.242, M10); aborts where it
 /// is a managed child that its parent needs (R9a).
-pub(crate) const DELETE: [&str; 8] = [
+pub(crate) const DELETE: [&str; 9] = [
     "INSERT INTO violations (violated) SELECT 'instance' FROM instances WHERE uid = ?1 AND kind = 'managed' \
        AND (status = 'active' OR cancelled_with <> uid)",
     // Where it was the latest child of its parent's state, the one before it is again.
@@ -59,6 +61,12 @@ pub(crate) const DELETE: [&str; 8] = [
     concat!(
         below!(),
         " DELETE FROM forwards WHERE uid IN (SELECT uid FROM below)"
+    ),
+    concat!(
+        below!(),
+        ", up (uid) AS (SELECT parent_uid FROM instances WHERE uid = ?1 \
+           UNION ALL SELECT i.parent_uid FROM up CROSS JOIN instances i ON i.uid = up.uid) \
+         DELETE FROM forwards WHERE uid IN (SELECT uid FROM up) AND to_uid IN (SELECT uid FROM below)"
     ),
     concat!(
         below!(),
@@ -97,10 +105,11 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 }
             };
             if loaded.exists() {
-                if made.iter().any(|uid| loaded.knows(uid)) {
-                    return self
-                        .get_entity(tenant, name.machine_id.as_str(), name.entity_id.as_str())
-                        .await;
+                // An earlier try of this request was applied after all.
+                if let Some(family) = &loaded.family
+                    && let Some(place) = family.members.iter().position(|one| made.contains(&one.uid))
+                {
+                    return Ok(made_view(&name, family, EntityIx::at(place)));
                 }
                 return Err(Error::EntityExists {
                     machine: name.machine_id.to_string(),
@@ -370,6 +379,24 @@ pub(crate) const INCARNATION: &str = "SELECT json_array(e.uid, coalesce(i.kind =
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 \
      LEFT JOIN instances i ON i.uid = e.uid \
      WHERE m.tenant = ?1 AND m.machine_id = ?2 AND m.deleted = 0";
+
+/// How an entity that was made is shown; it may have been adopted since.
+fn made_view(name: &EntityName, family: &Family, made: EntityIx) -> EntityView {
+    let entity = family.tree.entity(made);
+    let member = family.members.get(made.place());
+    let rows = entity.entries().filter_map(|(region, entry)| match entry.made {
+        Made::Stored(row) if row > 0 => Some((entity.machine().region(region).id.to_string(), row)),
+        _ => None,
+    });
+    let stored = Stored {
+        uid: member.map(|member| member.uid.clone()).unwrap_or_default(),
+        created_at: member.map_or_else(|| entity.updated_at(), |member| member.created_at),
+        context_bytes: 0,
+        entity: entity.clone(),
+    };
+    let revision = member.map_or(Revision(0), |member| member.revision);
+    EntityView::new(name, revision, &stored, &rows.collect(), None)
+}
 
 fn missing(name: &EntityName) -> Error {
     Error::NoEntity {

@@ -169,8 +169,8 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
                 Err(error) => failures.push((entity.uid.clone(), told(error))),
             }
         }
-        // A child that cannot be made, since something stands there, is found out by the second try.
-        for last in [false, true] {
+        // A child that cannot be made, since something stands there, is found out by the next try, level by level.
+        for last in [false, false, false, true] {
             if targets.is_empty() {
                 break;
             }

@@ -80,7 +80,8 @@ impl<'a> Deciding<'a> {
             seen_at_paths: loaded.seen_at_paths,
         };
         let (tree, members) = match loaded.family {
-            Some(mut family) => {
+            Some(family) => {
+                let mut family = Arc::unwrap_or_clone(family);
                 family.tree.occupy(loaded.occupied.clone());
                 (Some(family.tree), family.members)
             }
@@ -119,6 +120,10 @@ impl<'a> Deciding<'a> {
         self.asked.insert(loaded.name, asked);
         self.seen.extend(loaded.seen);
         self.adoptable.extend(names(loaded.adoptable));
+        self.occupied.extend(loaded.occupied);
+        if let Some(tree) = &mut self.tree {
+            tree.occupy(self.occupied.iter().cloned());
+        }
     }
 
     fn uid(&self, entity: EntityIx) -> &str {
@@ -337,7 +342,8 @@ impl<'a> Deciding<'a> {
     /// An event for an entity that does not exist: it is made in the initial state first (S2.243). A refused event
     /// makes nothing (S2.129).
     fn first_event(&mut self, name: &EntityName, request: &EventRequest) -> Result<Answer, Error> {
-        if !request.create {
+        // A tree that has a root has no place for another.
+        if !request.create || self.tree.is_some() {
             return Err(no_entity(name));
         }
         request::check_given(&request.id_path, &name.entity_id)?;
@@ -665,9 +671,9 @@ impl<'a> Deciding<'a> {
     /// The events that an entity and what lives below it can take, with the due timeouts applied in memory.
     pub(crate) fn events(&mut self, name: &EntityName) -> Result<Vec<PossibleEvent>, Error> {
         self.catch_up()?;
-        let Some(entity) = self.find(name) else {
-            self.live(name)?;
-            return Err(no_entity(name));
+        let Some(entity) = self.existing(name)? else {
+            // It has ended.
+            return Ok(Vec::new());
         };
         let tree = self.tree.as_ref().ok_or_else(|| no_entity(name))?;
         Ok(events(tree, entity, self.now))

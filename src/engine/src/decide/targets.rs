@@ -150,6 +150,12 @@ impl Deciding<'_> {
             return Ok(Answer::duplicate(&ended.entity, &request.event, timestamp));
         }
         self.catch_up()?;
+        if let Some(path) = request.target.as_ref().filter(|path| !path.steps.is_empty()) {
+            return Err(Error::Refused(Refusal::TargetNotActive {
+                path: format!("{}[0]", path.path),
+                problem: format!("`{}` has ended", ended.entity.id()),
+            }));
+        }
         Err(Error::Refused(Refusal::InstanceNotActive {
             entity: ended.entity.id().clone(),
             status: ended.status.name(),

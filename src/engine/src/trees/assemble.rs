@@ -19,10 +19,12 @@ pub(super) fn assemble(
     whole: bool,
 ) -> Found {
     let tenant = target.name.tenant.as_str();
-    let (wanted, mut members): (Vec<Read>, Vec<Read>) = members.into_iter().partition(|read| read.kind == 3);
+    let complete = members.first().is_none_or(|read| read.of == members.len());
+    let (own, mut members): (Vec<Read>, Vec<Read>) =
+        members.into_iter().partition(|read| matches!(read.kind, 1 | 3));
     let Some(root) = members.iter().position(|read| read.kind == 0) else {
         // Without the entity there is no root that could be missing.
-        return if members.is_empty() {
+        return if members.is_empty() && own.is_empty() {
             Found::NoMachine
         } else {
             Found::Failed(corrupt(&target.name, "the root of its tree is gone".to_owned()))
@@ -31,6 +33,9 @@ pub(super) fn assemble(
     let root = members.swap_remove(root);
     let has_children = root.head.compiled.machine.has_children();
     let family = has_children || !members.is_empty() || root.name != target.name;
+    if !complete {
+        return Found::LeftOut;
+    }
     if family && (!whole || definitions.incomplete.contains(tenant)) {
         return Found::LeftOut;
     }
@@ -55,31 +60,12 @@ pub(super) fn assemble(
         occupied: Vec::new(),
         adoptable: Vec::new(),
     };
-    for read in wanted {
-        let Some(stored) = read.stored else { continue };
-        let EntityName {
-            machine_id,
-            entity_id,
-            ..
-        } = read.name;
-        if members
-            .iter()
-            .any(|member| member.name.machine_id == machine_id && member.name.entity_id == entity_id)
-        {
-            continue;
-        }
-        if read.instance.is_none() {
-            loaded.adoptable.push(Adoptable {
-                machine: machine_id.clone(),
-                id: entity_id.clone(),
-                stored,
-                revision: read.head.revision,
-            });
-        }
-        loaded.occupied.push((machine_id, entity_id));
+    let known: Vec<EntityName> = members.iter().map(|member| member.name.clone()).collect();
+    if let Err(error) = add_own(&mut loaded, own, |name| known.contains(name)) {
+        return Found::Failed(error);
     }
     let Some(stored) = root.stored else {
-        return if members.is_empty() && root.name == target.name {
+        return if members.is_empty() && loaded.ended.is_none() && root.name == target.name {
             Found::Loaded(Box::new(loaded))
         } else {
             Found::Failed(corrupt(&target.name, "the root of its tree is gone".to_owned()))
@@ -110,14 +96,94 @@ pub(super) fn assemble(
     if let Err(problem) = whole_tree(tree) {
         return Found::Failed(corrupt(&target.name, problem));
     }
-    let name = &target.name;
-    if loaded.ended.is_none() && tree.find(&name.machine_id, &name.entity_id).is_none() {
+    loaded.family = Some(Arc::new(building.family));
+    knows(loaded)
+}
+
+/// What was read for an entity whose tree was read with an earlier one.
+pub(super) fn share(target: &Target, first: &Found, own: Vec<Read>, seen: Remembered) -> Found {
+    let first = match first {
+        Found::Loaded(first) => first,
+        Found::NoMachine => return Found::NoMachine,
+        Found::LeftOut => return Found::LeftOut,
+        Found::Failed(error) => return Found::Failed(error.clone()),
+    };
+    let mut loaded = Loaded {
+        name: target.name.clone(),
+        ended: None,
+        seen: seen.seen,
+        paths: target.paths.clone(),
+        seen_at_paths: seen.at_paths,
+        occupied: Vec::new(),
+        adoptable: Vec::new(),
+        ..(**first).clone()
+    };
+    let tree = loaded.family.clone();
+    let known = |name: &EntityName| {
+        tree.as_ref()
+            .is_some_and(|family| family.tree.find(&name.machine_id, &name.entity_id).is_some())
+    };
+    match add_own(&mut loaded, own, known) {
+        Ok(()) => knows(loaded),
+        Err(error) => Found::Failed(error),
+    }
+}
+
+/// Adds what was read of an entity beside its tree: itself, where it ended and the tree does not know it any more, and who
+/// stands where a child was to be made.
+fn add_own(loaded: &mut Loaded, own: Vec<Read>, known: impl Fn(&EntityName) -> bool) -> Result<(), Error> {
+    for read in own {
+        let Some(mut stored) = read.stored else { continue };
+        if read.kind == 1 {
+            let missing = || corrupt(&read.name, "its place in its tree is missing".to_owned());
+            let instance = read.instance.ok_or_else(missing)?;
+            if instance.status == Status::Active {
+                return Err(corrupt(
+                    &read.name,
+                    "its place in its tree contradicts itself".to_owned(),
+                ));
+            }
+            stored.entity.disarm();
+            loaded.ended = Some(Ended {
+                uid: stored.uid,
+                entity: stored.entity,
+                status: instance.status,
+            });
+            continue;
+        }
+        if known(&read.name) {
+            continue;
+        }
+        let EntityName {
+            machine_id,
+            entity_id,
+            ..
+        } = read.name;
+        if read.instance.is_none() {
+            loaded.adoptable.push(Adoptable {
+                machine: machine_id.clone(),
+                id: entity_id.clone(),
+                stored,
+                revision: read.head.revision,
+            });
+        }
+        loaded.occupied.push((machine_id, entity_id));
+    }
+    Ok(())
+}
+
+/// Whether an entity that is asked for is of the tree that it names.
+fn knows(loaded: Loaded) -> Found {
+    let name = &loaded.name;
+    let strange = loaded.family.as_ref().is_some_and(|family| {
+        loaded.ended.is_none() && family.tree.find(&name.machine_id, &name.entity_id).is_none()
+    });
+    if strange {
         return Found::Failed(corrupt(
             name,
             "the tree that it names does not know it".to_owned(),
         ));
     }
-    loaded.family = Some(building.family);
     Found::Loaded(Box::new(loaded))
 }
 

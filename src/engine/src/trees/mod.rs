@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::load::{EntityName, Seen, decode, read_params, rows_of, text};
 use crate::stored::{Columns, Instance, corrupt};
 
-pub(crate) use sql::{DEFINITIONS, SEEN, SEEN_IN_TREES, TREES};
+pub(crate) use sql::{DEFINITIONS, SEEN, SEEN_IN_TREES, SHARED, TREES};
 
 /// How many bytes of contexts, remembered params or definitions one set-wise read brings.
 pub(crate) const MOST_LOADED_BYTES: i64 = 16 * 1024 * 1024;
@@ -132,7 +132,7 @@ pub(crate) struct Loaded {
     /// What it runs by, or would be made of.
     pub(crate) head: Head,
     /// Its tree; none where it does not exist.
-    pub(crate) family: Option<Family>,
+    pub(crate) family: Option<Arc<Family>>,
     /// The entity itself, where its tree does not know it any more.
     pub(crate) ended: Option<Ended>,
     pub(crate) seen: Vec<Seen>,
@@ -166,7 +166,7 @@ impl Loaded {
                 compiled: one.compiled,
                 revision: one.revision,
             },
-            family,
+            family: family.map(Arc::new),
             ended: None,
             seen: one.seen,
             paths: Vec::new(),
@@ -192,7 +192,9 @@ impl Loaded {
 
     /// Makes those that can be adopted children in memory, each without what lives below it: for what only looks.
     pub(crate) fn adopt_in_memory(&mut self) {
-        let Some(family) = &mut self.family else { return };
+        let Some(family) = self.family.as_mut().map(Arc::make_mut) else {
+            return;
+        };
         for (parent, region, machine, id) in legacy_places(&family.tree) {
             let at = |adoptable: &Adoptable| adoptable.machine == machine && adoptable.id == id;
             let Some(place) = self.adoptable.iter().position(at) else {
@@ -335,7 +337,10 @@ pub(crate) fn load_trees(
             DEFINITIONS,
             [rows.clone(), known.hashes().into(), budget()],
         ));
-        statements.push(Statement::new(SEEN_IN_TREES, [rows, budget()]));
+        statements.push(Statement::new(SEEN_IN_TREES, [rows.clone(), budget()]));
+        if targets.len() > 1 {
+            statements.push(Statement::new(SHARED, [rows]));
+        }
     }
     (statements, Reading { known, whole })
 }
@@ -354,6 +359,7 @@ pub(crate) fn is_childless(at_hand: &[Arc<Compiled>]) -> bool {
 struct MemberRow<'a>(
     usize,
     u8,
+    usize,
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Cow<'a, str>,
     u64,
@@ -445,6 +451,8 @@ impl Definitions {
 /// A member as it was read.
 struct Read {
     kind: u8,
+    /// How many rows there are of what was read with it.
+    of: usize,
     name: EntityName,
     head: Head,
     stored: Option<crate::stored::Stored>,
@@ -469,10 +477,20 @@ pub(crate) fn loaded_trees(
     for row in rows_of(results, 0) {
         read_member(targets, &definitions, &mut members, row)?;
     }
-    let mut found = Vec::with_capacity(targets.len());
+    let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+    for row in rows_of(results, 4) {
+        let (place, with): (usize, usize) = decode(row)?;
+        shared.insert(place, with);
+    }
+    let mut found: Vec<Found> = Vec::with_capacity(targets.len());
     for (place, ((target, members), seen)) in targets.iter().zip(members).zip(seen).enumerate() {
+        // A tree comes with the first of its entities.
+        let first = shared.get(&place).and_then(|first| found.get(*first));
         let one = match (members, seen) {
-            (Ok(members), Ok(seen)) => assemble::assemble(target, members, seen, &definitions, whole),
+            (Ok(members), Ok(seen)) => match first {
+                Some(first) => assemble::share(target, first, members, seen),
+                None => assemble::assemble(target, members, seen, &definitions, whole),
+            },
             (Err(other), _) | (_, Err(other)) => other,
         };
         found.push(match one {
@@ -553,7 +571,7 @@ fn read_member(
             return Ok(());
         }
     };
-    let MemberRow(place, kind, machine_id, entity_id, revision, hash, context, columns, instance) = read;
+    let MemberRow(place, kind, of, machine_id, entity_id, revision, hash, context, columns, instance) = read;
     let (Some(target), Some(slot)) = (targets.get(place), members.get_mut(place)) else {
         return Ok(());
     };
@@ -582,6 +600,7 @@ fn read_member(
         let stored = columns.restore(Some(context), &name, &head.compiled, head.revision)?;
         Ok(Read {
             kind,
+            of,
             name,
             head,
             stored,

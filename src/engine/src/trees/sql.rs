@@ -3,29 +3,32 @@
 use crate::load::revision_joins;
 use crate::stored::{instance_columns, stored_columns};
 
-/// The entities that are asked for, and the roots of their trees. ?1 is a JSON array of [tenant, machine, entity,
+/// The entities that are asked for, and the roots of their trees; `root` is the first of those that are of the same tree.
+/// ?1 is a JSON array of [tenant, machine, entity,
 /// [identity key, …], [path, …], [[incarnation, identity key], …], [[machine, entity], …]].
 macro_rules! asked {
     () => {
-        "asked AS MATERIALIZED (SELECT t.key, t.value AS target, m.tenant, m.machine_id, t.value->>2 AS entity_id, e.uid, \
+        "addressed AS MATERIALIZED (SELECT t.key, t.value AS target, m.tenant, m.machine_id, t.value->>2 AS entity_id, e.uid, \
            i.current, coalesce(i.root_uid, e.uid) AS root_uid, coalesce(i.root_machine, m.machine_id) AS root_machine, \
            coalesce(i.root_entity, t.value->>2) AS root_entity \
          FROM json_each(?1) t \
          CROSS JOIN machines m ON m.tenant = t.value->>0 AND m.machine_id = t.value->>1 AND m.deleted = 0 \
          LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = t.value->>2 \
-         LEFT JOIN instances i ON i.uid = e.uid)"
+         LEFT JOIN instances i ON i.uid = e.uid), \
+         asked AS MATERIALIZED (SELECT *, min(key) OVER (PARTITION BY tenant, root_machine, root_entity, root_uid) AS root \
+           FROM addressed)"
     };
 }
 
-/// Whom a tree has: its root; the entity asked for, where the tree knows it no more; whoever it has to know; and who
-/// stands where a child was to be made.
+/// Whom a tree has: its root; whoever it has to know; and, of each entity that is asked for, itself where the tree knows it
+/// no more, and who stands where a child was to be made. A tree is told once, with the first that is asked for.
 macro_rules! members {
     () => {
         "members (key, tenant, machine_id, entity_id, kind) AS MATERIALIZED ( \
-           SELECT key, tenant, root_machine, root_entity, 0 FROM asked \
+           SELECT key, tenant, root_machine, root_entity, 0 FROM asked WHERE key = root \
            UNION ALL SELECT key, tenant, machine_id, entity_id, 1 FROM asked WHERE current = 0 \
            UNION ALL SELECT a.key, x.tenant, x.machine_id, x.entity_id, 2 FROM asked a \
-             CROSS JOIN instances x ON x.root_uid = a.root_uid AND x.current = 1 \
+             CROSS JOIN instances x ON x.root_uid = a.root_uid AND x.current = 1 WHERE a.key = a.root \
            UNION ALL SELECT a.key, a.tenant, x.value->>0, x.value->>1, 3 FROM asked a \
              CROSS JOIN json_each(a.target, '$[6]') x)"
     };
@@ -43,17 +46,17 @@ macro_rules! member_joins {
     };
 }
 
-/// The trees of the entities that are asked for. What is beyond the budget ?2 comes with a null context; it is weighed
-/// before any of it is read.
+/// The trees of the entities that are asked for. What is beyond the budget ?2 is weighed before any of it is read, and of it
+/// only a root comes, with a null context: then its tree is left out.
 pub(crate) const TREES: &str = concat!(
     "WITH ",
     asked!(),
     ", ",
     members!(),
-    " SELECT json_array(l.key, l.kind, l.machine_id, l.entity_id, l.revision, l.content_hash, \
+    " SELECT json_array(l.key, l.kind, l.members, l.machine_id, l.entity_id, l.revision, l.content_hash, \
        CASE WHEN l.before < ?2 THEN coalesce(e.context, '') END, ",
     stored_columns!(
-        "CASE WHEN l.members > 1 THEN (SELECT h.id FROM history h WHERE h.uid = n.uid AND h.identity_key = n.key) END"
+        "CASE WHEN l.members > 1 OR l.kind = 3 THEN (SELECT h.id FROM history h WHERE h.uid = n.uid AND h.identity_key = n.key) END"
     ),
     ", ",
     instance_columns!(),
@@ -65,7 +68,14 @@ pub(crate) const TREES: &str = concat!(
     member_joins!(),
     ")) l LEFT JOIN entities e ON l.before < ?2 AND e.tenant = l.tenant AND e.machine_id = l.machine_id \
          AND e.entity_id = l.entity_id \
-       LEFT JOIN instances i ON i.uid = e.uid"
+       LEFT JOIN instances i ON i.uid = e.uid WHERE l.before < ?2 OR l.kind = 0"
+);
+
+/// Of the entities that are asked for, those whose tree comes with an earlier one: which.
+pub(crate) const SHARED: &str = concat!(
+    "WITH ",
+    asked!(),
+    " SELECT json_array(key, root) FROM asked WHERE key <> root"
 );
 
 /// What the entities that are asked for remember themselves; a budget ?2 as above.
@@ -83,6 +93,7 @@ pub(crate) const SEEN_IN_TREES: &str = concat!(
     asked!(),
     ", walk (key, path, level, uid, root_uid, steps, target) AS ( \
        SELECT a.key, p.key, 0, a.uid, a.root_uid, p.value, a.target FROM asked a CROSS JOIN json_each(a.target, '$[4]') p \
+         WHERE json_array_length(a.target, '$[3]') > 0 \
        UNION ALL SELECT w.key, w.path, w.level + 1, x.uid, w.root_uid, w.steps, w.target FROM walk w \
          CROSS JOIN instances x ON x.root_uid = w.root_uid AND x.current IN (0, 1) AND x.parent_uid = w.uid \
            AND x.state = w.steps->>('$[' || w.level || '].state') \
