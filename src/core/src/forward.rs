@@ -283,20 +283,7 @@ impl Delivery<'_> {
             return Err(too_deep(state));
         }
         let mended = machine.rules().mended_children;
-        let place = Place {
-            parent,
-            region,
-            state: entry.state,
-            seq: entry.seq,
-            first_seq: entry.seq,
-            managed: false,
-            status: Status::Active,
-            depth: 0,
-            started: self.now,
-            ended: None,
-            current: true,
-            cancelled_with: None,
-        };
+        let place = Place::of_entry(parent, region, &entry, None, self.now);
         let entity = Entity::create(made_of, id, Params::new(), self.now);
         let mut cascade = Cascade::begin(tree, parent, self.at());
         let child = cascade.hang(entity, place)?;

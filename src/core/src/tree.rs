@@ -121,6 +121,33 @@ pub struct Place {
     pub cancelled_with: Option<EntityIx>,
 }
 
+impl Place {
+    /// That of a child which begins to live in an entry of its parent's region. A legacy child is the root of its managed
+    /// levels: `depth` is 0.
+    pub fn of_entry(
+        parent: EntityIx,
+        region: RegionIx,
+        entry: &Entry,
+        managed_depth: Option<u32>,
+        started: Millis,
+    ) -> Self {
+        Self {
+            parent,
+            region,
+            state: entry.state,
+            seq: entry.seq,
+            first_seq: entry.seq,
+            managed: managed_depth.is_some(),
+            status: Status::Active,
+            depth: managed_depth.unwrap_or_default(),
+            started,
+            ended: None,
+            current: true,
+            cancelled_with: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Node {
     entity: Entity,

@@ -292,20 +292,7 @@ impl<'a> Cascade<'a> {
                 managed: true,
             });
         }
-        let place = Place {
-            parent,
-            region,
-            state: entry.state,
-            seq: entry.seq,
-            first_seq: entry.seq,
-            managed: true,
-            status: Status::Active,
-            depth,
-            started: self.at.entered_at,
-            ended: None,
-            current: true,
-            cancelled_with: None,
-        };
+        let place = Place::of_entry(parent, region, entry, Some(depth), self.at.entered_at);
         let entity = Entity::create(made_of, id, Params::new(), self.at.entered_at);
         let child = self.hang(entity, place)?;
         let row = entry.key.clone().map(|key| (parent, key));

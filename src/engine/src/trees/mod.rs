@@ -202,20 +202,7 @@ impl Loaded {
             };
             let Adoptable { stored, revision, .. } = self.adoptable.swap_remove(place);
             let entry = family.tree.entity(parent).entry(region);
-            let place = Place {
-                parent,
-                region,
-                state: entry.state,
-                seq: entry.seq,
-                first_seq: entry.seq,
-                managed: false,
-                status: Status::Active,
-                depth: 0,
-                started: stored.created_at,
-                ended: None,
-                current: true,
-                cancelled_with: None,
-            };
+            let place = Place::of_entry(parent, region, entry, None, stored.created_at);
             family.members.push(Member {
                 uid: stored.uid,
                 revision,
