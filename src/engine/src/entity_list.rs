@@ -11,7 +11,7 @@ use statewright_core::tree::Status;
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
-use crate::load::{EntityName, rows_of, undecodable};
+use crate::load::{EntityName, in_force, rows_of, undecodable};
 use crate::page::{MAX_BYTES, Page, Paging, cut, plain};
 use crate::request;
 use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
@@ -40,9 +40,9 @@ macro_rules! listed {
              CROSS JOIN entities e ON e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = l.entity_id \
              CROSS JOIN revisions r ON r.tenant = ?1 AND r.machine_id = ?2 AND r.revision = e.revision \
              LEFT JOIN instances i ON i.uid = e.uid \
-             CROSS JOIN revisions d ON d.tenant = ?1 AND d.machine_id = ?2 AND d.revision = CASE \
-               WHEN i.status <> 'active' AND i.cancelled_with IS NULL THEN r.revision ELSE r.effective END \
-             WHERE l.before < ?4 ORDER BY l.place"
+             CROSS JOIN revisions d ON d.tenant = ?1 AND d.machine_id = ?2 AND d.revision = ",
+            in_force!(),
+            " WHERE l.before < ?4 ORDER BY l.place"
         )
     };
 }

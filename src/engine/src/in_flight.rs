@@ -11,12 +11,16 @@ use statewright_core::ids::{MachineId, TenantId};
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::{Error, LiveState};
-use crate::load::{decode, rows_of};
+use crate::load::{decode, is_over, rows_of};
 
 /// An entity `e` lives: it is no child, or one that is active or can wake again. What ended for good moves no more.
 macro_rules! lives {
     () => {
-        "NOT EXISTS (SELECT 1 FROM instances i WHERE i.uid = e.uid AND i.status <> 'active' AND i.cancelled_with IS NULL)"
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM instances i WHERE i.uid = e.uid AND ",
+            is_over!(),
+            ")"
+        )
     };
 }
 

@@ -14,15 +14,37 @@ use crate::database::{Param, Statement};
 use crate::error::Error;
 use crate::stored::{Columns, Instance, Stored, corrupt, instance_columns, stored_columns};
 
-/// The place `i` of an entity `e`, where it is a child, and the revision `d` in force for it, or for a new one. A child
-/// that ended for good stays with the revision under which it did.
+/// That a child at its place `i` ended for good: it neither lives nor can wake.
+macro_rules! is_over {
+    () => {
+        "(i.status <> 'active' AND i.cancelled_with IS NULL)"
+    };
+}
+pub(crate) use is_over;
+
+/// The revision in force for an entity with its place `i`, of its own revision `r`: a child that ended for good stays with
+/// the one under which it did.
+macro_rules! in_force {
+    () => {
+        concat!(
+            "CASE WHEN ",
+            $crate::load::is_over!(),
+            " THEN r.revision ELSE r.effective END"
+        )
+    };
+}
+pub(crate) use in_force;
+
+/// The place `i` of an entity `e`, where it is a child, and the revision `d` in force for it, or for a new one.
 macro_rules! revision_joins {
     () => {
-        "LEFT JOIN instances i ON i.uid = e.uid \
+        concat!(
+            "LEFT JOIN instances i ON i.uid = e.uid \
          LEFT JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id \
            AND r.revision = coalesce(e.revision, m.head) \
-         LEFT JOIN revisions d ON d.tenant = m.tenant AND d.machine_id = m.machine_id AND d.revision = \
-           CASE WHEN i.status <> 'active' AND i.cancelled_with IS NULL THEN r.revision ELSE r.effective END"
+         LEFT JOIN revisions d ON d.tenant = m.tenant AND d.machine_id = m.machine_id AND d.revision = ",
+            $crate::load::in_force!()
+        )
     };
 }
 pub(crate) use revision_joins;

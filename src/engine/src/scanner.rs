@@ -10,7 +10,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
-use crate::load::{EntityName, decode, rows_of};
+use crate::load::{EntityName, decode, is_over, rows_of};
 use crate::request::MAX_WRITTEN_BYTES;
 use crate::store::{TreeWrite, store_held};
 use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
@@ -64,10 +64,12 @@ pub(crate) const REARM_NEXT: &str = "SELECT json_array(tenant, machine_id, revis
      ORDER BY tenant, machine_id, revision LIMIT 1";
 
 /// Its next entities, and whether an entry of theirs is still as another revision left it. What ended for good stays so.
-pub(crate) const REARM_ENTITIES: &str = "SELECT json_array(e.entity_id, r.effective = j.revision \
+pub(crate) const REARM_ENTITIES: &str = concat!(
+    "SELECT json_array(e.entity_id, r.effective = j.revision \
        AND EXISTS (SELECT 1 FROM entries n WHERE n.uid = e.uid AND n.revision <> j.revision) \
-       AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.uid = e.uid AND i.status <> 'active' \
-         AND i.cancelled_with IS NULL)) \
+       AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.uid = e.uid AND ",
+    is_over!(),
+    ")) \
      FROM (SELECT entity_id, uid, revision FROM entities \
        WHERE tenant = (SELECT tenant FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
          AND machine_id = (SELECT machine_id FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) \
@@ -75,7 +77,8 @@ pub(crate) const REARM_ENTITIES: &str = "SELECT json_array(e.entity_id, r.effect
        ORDER BY entity_id LIMIT ?1) e \
      CROSS JOIN (SELECT tenant, machine_id, revision FROM rearms ORDER BY tenant, machine_id, revision LIMIT 1) j \
      LEFT JOIN revisions r ON r.tenant = j.tenant AND r.machine_id = j.machine_id AND r.revision = e.revision \
-     ORDER BY e.entity_id";
+     ORDER BY e.entity_id"
+);
 
 /// Where that work stands.
 pub(crate) const REARM_STANDS: &str =

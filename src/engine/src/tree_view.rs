@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,7 +12,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
-use crate::load::{EntityName, rows_of, undecodable};
+use crate::load::{EntityName, in_force, rows_of, undecodable};
 use crate::page::{MAX_BYTES, MAX_ROWS};
 use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
 use crate::views::EntityView;
@@ -40,8 +39,8 @@ pub(crate) const DESCENDANTS: &str = concat!(
      CROSS JOIN entities e ON e.tenant = l.tenant AND e.machine_id = l.machine_id AND e.entity_id = l.entity_id \
      CROSS JOIN instances i ON i.uid = e.uid \
      CROSS JOIN revisions r ON r.tenant = e.tenant AND r.machine_id = e.machine_id AND r.revision = e.revision \
-     CROSS JOIN revisions d ON d.tenant = e.tenant AND d.machine_id = e.machine_id AND d.revision = CASE \
-       WHEN i.status <> 'active' AND i.cancelled_with IS NULL THEN r.revision ELSE r.effective END"
+     CROSS JOIN revisions d ON d.tenant = e.tenant AND d.machine_id = e.machine_id AND d.revision = ",
+    in_force!()
 );
 
 #[derive(Deserialize)]
@@ -147,7 +146,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         };
         let missing = || corrupt(&name, "its place in its tree is missing".to_owned());
         let instance = Instance::read(instance, &name)?.ok_or_else(missing)?;
-        let stored = columns.restore(Some(context), &name, &Arc::clone(&compiled), revision)?;
+        let stored = columns.restore(Some(context), &name, &compiled, revision)?;
         let mut stored = stored.ok_or_else(missing)?;
         if instance.status != Status::Active {
             stored.entity.disarm();
