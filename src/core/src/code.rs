@@ -71,6 +71,32 @@ codes! {
     JoinCascadeLimit = "JOIN_CASCADE_LIMIT", 409, false;
     /// Live entities are in states that a new revision does not have (design 6).
     LiveStates = "LIVE_STATES", 409, false;
+    /// An outbox row's status does not allow what is asked for.
+    OutboxStatus = "OUTBOX_STATUS", 409, false;
+    /// A tenant has as many of these as it may have.
+    LimitReached = "LIMIT_REACHED", 409, false;
+    /// A batch with the same Idempotency-Key is under way (S4.93).
+    IdempotencyInFlight = "IDEMPOTENCY_IN_FLIGHT", 409, true;
+    /// The Idempotency-Key was used with another request (S4.92).
+    IdempotencyMismatch = "IDEMPOTENCY_MISMATCH", 422, false;
+    /// What became of Idempotency-Keys cannot be read: nothing is applied (S4.104).
+    InboxUnavailable = "INBOX_UNAVAILABLE", 503, true;
+    /// A state record of that id exists (S0.13).
+    StateExists = "STATE_EXISTS", 409, false;
+    /// A state record is at another version, or in another state (S0.18, S0.19).
+    StateConflict = "STATE_CONFLICT", 409, false;
+    /// There is no such state record (S0.20).
+    StateNotFound = "STATE_NOT_FOUND", 404, false;
+    /// An argument of a state record's operation is wrong (S0.17, S0.27).
+    StateInvalidArg = "STATE_INVALID_ARG", 400, false;
+    /// The store of state records failed (S0.26).
+    StateStore = "STATE_STORE", 500, true;
+    /// State records are not served here (S0.26).
+    StateDisabled = "STATE_DISABLED", 503, false;
+    /// The service has no key to keep secrets with.
+    SecretsDisabled = "SECRETS_DISABLED", 503, false;
+    /// The operator's settings are wrong or against each other.
+    Misconfigured = "MISCONFIGURED", 503, true;
     /// The request is larger than a bound.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, false;
     /// The body is not JSON by its content type.

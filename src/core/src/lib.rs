@@ -67,6 +67,7 @@
 //! Beside that, [`explain::explain`] says why an event would not move an entity, [`explain::events`] what it can take
 //! now, [`diagram`] draws a machine, and reading a definition warns of what it hardly means ([`fault::WarningKind`]).
 
+pub mod address;
 pub mod answer;
 pub mod cascade;
 mod children;

@@ -15,6 +15,7 @@ use crate::decide::Deciding;
 use crate::error::Error;
 use crate::evaluate::{ROW_NUMBERS, number, told_rows};
 use crate::load::{EntityName, rows_of, text};
+use crate::outbound::Outbound;
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
 use crate::store::{MOST_PARAMETER_BYTES, RowNumbers, TreeWrite, store_held};
@@ -72,7 +73,7 @@ struct Joined<'a> {
 
 type Answers = Vec<Option<Result<Answer, Error>>>;
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Up to 1,000 events, each as its own `evaluate`: one failure undoes no other (S2.245).
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::decide::Deciding;
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{EntityName, decode, load_one, loaded_one, rows_of};
+use crate::outbound::Outbound;
 use crate::request::{self, CreateEntity, EventRequest, Fields};
 use crate::retry::Tries;
 use crate::store::{store_held, store_one};
@@ -74,7 +75,7 @@ pub(crate) const DELETE: [&str; 9] = [
     ),
 ];
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Makes an entity in its initial state (S2.236).
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
 use crate::load::{EntityName, in_force, rows_of, undecodable};
+use crate::outbound::Outbound;
 use crate::page::{MAX_BYTES, Page, Paging, cut, plain};
 use crate::request;
 use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
@@ -104,7 +105,7 @@ pub struct EntityQuery {
     pub paging: Paging,
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Lists the entities of a machine, by id, or by update where `updated_since` alone is asked for.
     ///
     /// # Errors

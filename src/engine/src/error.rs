@@ -6,6 +6,9 @@ use statewright_core::code::Code;
 use statewright_core::commit::Refusal;
 use statewright_core::fault::Fault;
 
+use crate::once::Replay;
+use crate::records::StateError;
+
 /// An error of an operation. [`Error::code`] gives its code, and with it the HTTP status and whether to retry.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -137,6 +140,55 @@ pub enum Error {
         /// The entity.
         entity: String,
     },
+    /// The Idempotency-Key was used with another request (S4.92).
+    #[error("the Idempotency-Key `{0}` was used with another request; send the same one, or another key")]
+    IdempotencyMismatch(String),
+    /// A batch with that Idempotency-Key is under way (S4.93).
+    #[error("a batch with the Idempotency-Key `{0}` is under way; send it again to learn what became of it")]
+    IdempotencyInFlight(String),
+    /// What became of Idempotency-Keys cannot be read (S4.104).
+    #[error("what became of Idempotency-Keys cannot be read; nothing was applied, send it again")]
+    InboxUnavailable,
+    /// The request was answered before: this is its answer again. No failure.
+    #[error("the request was answered before")]
+    Replayed(Box<Replay>),
+    /// A thing of that kind and name is unknown.
+    #[error("there is no {what} `{name}`")]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A tenant has as many of these as it may have.
+    #[error("the tenant has {most} {what}, which is the most; delete one first")]
+    LimitReached {
+        /// What kind of thing.
+        what: &'static str,
+        /// The bound.
+        most: usize,
+    },
+    /// The status of an outbox row does not allow what is asked for.
+    #[error("the outbox row `{id}` is {status}; {expected}")]
+    OutboxStatus {
+        /// The row.
+        id: String,
+        /// Its status.
+        status: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// The service has no key to keep secrets with, or they were sealed with another.
+    #[error(
+        "secrets cannot be kept or read: {0}; the operator sets SECRETS_KEY (npx wrangler secret put SECRETS_KEY)"
+    )]
+    SecretsDisabled(String),
+    /// The operator's settings are wrong or against each other.
+    #[error("the service is misconfigured: {}", .0.join("; "))]
+    Misconfigured(Vec<String>),
+    /// An operation of state records is refused (S0.11 to S0.27).
+    #[error("{0}")]
+    State(#[from] StateError),
     /// The database failed, and whether it had committed could not be found out in time.
     #[error("the database failed: {0}")]
     Database(String),
@@ -204,6 +256,17 @@ impl Error {
             Self::Corrupt { .. } => Code::CorruptInstance,
             Self::SchemaMismatch { .. } => Code::SchemaMismatch,
             Self::Database(_) => Code::InternalError,
+            Self::IdempotencyMismatch(_) => Code::IdempotencyMismatch,
+            Self::IdempotencyInFlight(_) => Code::IdempotencyInFlight,
+            Self::InboxUnavailable => Code::InboxUnavailable,
+            // Hosts answer what it holds.
+            Self::Replayed(_) => Code::Conflict,
+            Self::Unknown { .. } => Code::NotFound,
+            Self::LimitReached { .. } => Code::LimitReached,
+            Self::OutboxStatus { .. } => Code::OutboxStatus,
+            Self::SecretsDisabled(_) => Code::SecretsDisabled,
+            Self::Misconfigured(_) => Code::Misconfigured,
+            Self::State(error) => error.code(),
         }
     }
 
@@ -234,6 +297,7 @@ impl Error {
                 add("expected", json!(expected));
                 add("actual", json!(actual));
             }
+            Self::State(refused) => refused.describe(&mut error),
             _ => {}
         }
         json!({ "error": error })

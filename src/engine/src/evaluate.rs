@@ -8,6 +8,7 @@ use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, LoadedOne, load_one, loaded_one, rows_of, text};
+use crate::outbound::Outbound;
 use crate::request::{self, EventRequest, Fields};
 use crate::retry::Tries;
 use crate::store::{RowNumbers, store_one};
@@ -22,7 +23,7 @@ struct Attempt {
     uids: Vec<String>,
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// One event, which makes its entity where that is missing (S2.243).
     ///
     /// # Errors

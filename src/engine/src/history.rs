@@ -11,6 +11,7 @@ use crate::entities::INCARNATION;
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{EntityName, decode, rows_of};
+use crate::outbound::Outbound;
 use crate::page::{MAX_BYTES, Page, Paging, cut};
 use crate::views::HistoryView;
 
@@ -69,7 +70,7 @@ struct Row(
     u64,
 );
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The history of an entity.
     ///
     /// # Errors

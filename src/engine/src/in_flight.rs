@@ -12,6 +12,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::{Error, LiveState};
 use crate::load::{decode, is_over, rows_of};
+use crate::outbound::Outbound;
 
 /// An entity `e` lives: it is no child, or one that is active or can wake again. What ended for good moves no more.
 macro_rules! lives {
@@ -103,7 +104,7 @@ pub(crate) const NONE_LIVE_KIN: &str = concat!(
     " LIMIT 1"
 );
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The live entities for which a new revision has no place.
     pub(crate) async fn live(
         &self,

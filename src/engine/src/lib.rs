@@ -17,13 +17,19 @@ pub mod history;
 mod in_flight;
 mod load;
 mod machines;
+pub mod once;
+pub mod outbound;
+pub mod outbox;
 pub mod page;
+pub mod records;
 pub mod request;
 pub mod retry;
 mod revisions;
 pub mod scanner;
 pub mod scheduler;
 pub mod schema;
+
+pub mod settings;
 mod store;
 mod stored;
 pub mod tree_view;
@@ -34,16 +40,31 @@ pub use cache::DefinitionCache;
 pub use entity_list::EntityQuery;
 pub use history::HistoryQuery;
 
-use crate::database::{Clock, Database, DatabaseError, Random, Statement};
-use crate::error::Error;
+use std::cell::RefCell;
+use std::sync::Arc;
 
-/// The operations of the service. Made anew for a request or kept: it holds no state but the cache of definitions.
+use statewright_core::ids::TenantId;
+
+use crate::database::{Clock, Database, Random, Statement};
+use crate::error::Error;
+use crate::once::{Keyed, Once, Origin, Scope};
+use crate::outbound::{Closed, Outbound};
+use crate::outbox::Claim;
+use crate::settings::Settings;
+
+/// The operations of the service. Made anew for a request or kept: it holds no state but the cache of definitions, how the
+/// request came, and which effects it is to deliver.
 #[derive(Debug)]
-pub struct Engine<D, C, R> {
+pub struct Engine<D, C, R, O = Closed> {
     database: D,
     clock: C,
     random: R,
+    outbound: O,
     cache: DefinitionCache,
+    settings: Arc<Settings>,
+    scope: Scope,
+    /// Effects of this request's commits, claimed for it.
+    claimed: RefCell<Vec<Claim>>,
 }
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -53,10 +74,54 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             database,
             clock,
             random,
+            outbound: Closed,
             cache,
+            settings: Arc::default(),
+            scope: Scope::default(),
+            claimed: RefCell::default(),
+        }
+    }
+}
+
+impl<D, C, R, O> Engine<D, C, R, O> {
+    /// The same with a way out: what is committed is delivered by [`Engine::deliver_claimed`] and [`Engine::deliver_due`].
+    #[must_use]
+    pub fn with_outbound<P: Outbound>(self, outbound: P) -> Engine<D, C, R, P> {
+        Engine {
+            database: self.database,
+            clock: self.clock,
+            random: self.random,
+            outbound,
+            cache: self.cache,
+            settings: self.settings,
+            scope: self.scope,
+            claimed: self.claimed,
         }
     }
 
+    /// The same with an operator's settings.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Arc<Settings>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The same for a request that came so.
+    #[must_use]
+    pub fn caused_by(mut self, origin: Origin) -> Self {
+        self.scope.origin = origin;
+        self
+    }
+
+    /// The same for a request that is to have one effect. Its tenant is left out where the body names it.
+    #[must_use]
+    pub fn keyed(mut self, once: Once, tenant: Option<&TenantId>) -> Self {
+        self.scope.keyed = Some(Keyed::new(once, tenant));
+        self
+    }
+}
+
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The database it works on.
     pub fn database(&self) -> &D {
         &self.database
@@ -67,15 +132,13 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
         &self.clock
     }
 
+    /// The operator's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Runs a batch that only reads: a failure changed nothing.
     async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, Error> {
-        self.database
-            .batch(statements)
-            .await
-            .map_err(|error| match error {
-                DatabaseError::Constraint(message) | DatabaseError::Uncertain(message) => {
-                    Error::Database(message)
-                }
-            })
+        self.read_in(&self.scope, statements).await
     }
 }

@@ -15,6 +15,7 @@ use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{decode, rows_of};
+use crate::outbound::Outbound;
 use crate::page::{Page, Paging, cut, plain};
 use crate::request;
 use crate::retry::Tries;
@@ -95,7 +96,7 @@ type RevisionRow = (
     String,
 );
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The head revision of a machine (S2.233).
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::in_flight::Lost;
 use crate::load::{decode, rows_of};
 use crate::machines::{StoredRevision, machine_view, raw};
+use crate::outbound::Outbound;
 use crate::request;
 use crate::retry::Tries;
 use crate::views::{MachineView, ValidationView};
@@ -185,7 +186,7 @@ fn stored_definition(machine_id: &str, text: &str) -> Result<Valid, Error> {
     })
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Makes a machine; only where there is none (S2.50).
     ///
     /// # Errors

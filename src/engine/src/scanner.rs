@@ -11,6 +11,7 @@ use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, decode, is_over, rows_of};
+use crate::outbound::Outbound;
 use crate::request::MAX_WRITTEN_BYTES;
 use crate::store::{TreeWrite, store_held};
 use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
@@ -112,7 +113,7 @@ pub struct ScanReport {
     pub more: bool,
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// One pass: due timers oldest first, at most [`PASS_TIMERS`], shared between tenants when there are more. One
     /// entity's failure stops no other's timers (S2.102).
     ///

@@ -7,6 +7,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of};
+use crate::outbound::Outbound;
 use crate::scanner::ScanReport;
 
 /// Where the buckets of lateness begin, in milliseconds.
@@ -98,7 +99,7 @@ type TroubledRow = (
     Option<i64>,
 );
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The last pass of the scanner, and the overdue, parked and failing timers of a tenant.
     ///
     /// # Errors

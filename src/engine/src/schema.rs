@@ -4,11 +4,13 @@ use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of};
+use crate::outbound::Outbound;
 
 /// The migrations in order; each is a numbered file, and its number is the schema version that it makes.
 pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_initial.sql"),
     include_str!("../migrations/0002_children.sql"),
+    include_str!("../migrations/0003_effects.sql"),
 ];
 
 /// The schema version of this program.
@@ -28,7 +30,7 @@ pub fn statements(migration: &'static str) -> impl Iterator<Item = &'static str>
     })
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The schema version of the database; 0 where it has none.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{EntityName, in_force, rows_of, undecodable};
+use crate::outbound::Outbound;
 use crate::page::{MAX_BYTES, MAX_ROWS};
 use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
 use crate::views::EntityView;
@@ -79,7 +80,7 @@ pub struct EntryOfParent {
     pub seq: Seq,
 }
 
-impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
+impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Reads an entity with everything that lives or lived below it.
     ///
     /// # Errors
