@@ -265,6 +265,23 @@ pub enum ActionView {
         #[serde(skip_serializing_if = "Option::is_none")]
         entity_id: Option<String>,
     },
+    /// An event to another entity.
+    Transition {
+        /// The machine that it is sent to.
+        machine_id: String,
+        /// The entity that it is sent to, as the definition writes it.
+        target: String,
+        /// Its type.
+        event_type: String,
+        /// The state whose entry calls for it.
+        state: Arc<str>,
+        /// The region of that state, on a parallel machine.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        region: Option<Arc<str>>,
+        /// The entity that entered it, where the answer is about another.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entity_id: Option<String>,
+    },
 }
 
 /// A state as answers show it: a string on a flat machine, an object of regions on a parallel one (S2.24, S2.25).
@@ -331,12 +348,27 @@ pub fn actions_of<'a>(machine: &'a Machine, row: &'a Row) -> impl Iterator<Item 
             region: region.cloned(),
             entity_id: None,
         },
+        Action::Transition {
+            machine_id,
+            entity_id,
+            event_type,
+            ..
+        } => ActionView::Transition {
+            machine_id: machine_id.clone(),
+            target: entity_id.clone(),
+            event_type: event_type.clone(),
+            state: Arc::clone(state),
+            region: region.cloned(),
+            entity_id: None,
+        },
     })
 }
 
 impl ActionView {
     fn at(mut self, entity: &Entity) -> Self {
-        let (Self::Webhook { entity_id, .. } | Self::Event { entity_id, .. }) = &mut self;
+        let (Self::Webhook { entity_id, .. }
+        | Self::Event { entity_id, .. }
+        | Self::Transition { entity_id, .. }) = &mut self;
         *entity_id = Some(entity.id().as_str().to_owned());
         self
     }

@@ -171,11 +171,9 @@ impl Commit {
                 Cause::SubCancel { configuration, .. } => configuration.len().saturating_mul(600),
                 _ => 0,
             };
-            let actions = row.actions.iter().map(|action| match &**action {
-                Action::Webhook { url: text, .. } | Action::Event { event_type: text, .. } => text.len(),
-            });
-            let actions = actions.fold(0, |bytes: usize, text| {
-                bytes.saturating_add(text).saturating_add(100)
+            let actions = row.actions.iter().map(|action| action.bytes());
+            let actions = actions.fold(0, |bytes: usize, action| {
+                bytes.saturating_add(action).saturating_add(100)
             });
             params.saturating_add(actions).saturating_add(500)
         });

@@ -72,6 +72,24 @@ pub fn check_id(text: &str, most: usize) -> Result<(), NameError> {
     }
 }
 
+/// Why a text is not a secret's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or a digit")]
+pub struct SecretNameError;
+
+/// Checks the name of a secret: what paths and logs show as it is.
+///
+/// # Errors
+/// It is none.
+pub fn check_secret_name(text: &str) -> Result<(), SecretNameError> {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let starts = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if starts && text.len() <= 64 && text.bytes().all(inner) {
+        return Ok(());
+    }
+    Err(SecretNameError)
+}
+
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $most:expr, $check:ident) => {
         $(#[$doc])*

@@ -76,6 +76,7 @@ pub mod commit;
 pub mod contract;
 pub mod definition;
 pub mod diagram;
+pub mod effect;
 pub mod entity;
 pub mod explain;
 pub mod family;
@@ -92,6 +93,7 @@ mod number;
 pub mod schema;
 pub mod step;
 pub mod target;
+pub mod template;
 pub mod timeouts;
 pub mod tree;
 

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::contract::Contract;
-use crate::definition::{Definition, GuardDef, SERVER_KEYS, TIMEOUT_EVENT, TimeoutGuardDef};
+use crate::definition::{Definition, GuardDef, MAX_HEADERS, SERVER_KEYS, TIMEOUT_EVENT, TimeoutGuardDef};
 use crate::ids::MAX_NAME_BYTES;
 
 /// The schema of a definition, of draft 2020-12.
@@ -119,6 +119,13 @@ pub(crate) fn timeout_guard(schema: &mut Schema) {
     let pairs = [("all", "any"), ("all", "field"), ("any", "field")];
     let apart = pairs.map(|(a, b)| json!({"not": {"required": [a, b]}}));
     schema.insert("allOf".to_owned(), json!(apart));
+}
+
+/// Names of headers, and not those that the service sets.
+pub(crate) fn headers(schema: &mut Schema) {
+    schema.insert("maxProperties".to_owned(), json!(MAX_HEADERS));
+    let own = "^(?![Ww][Ee][Bb][Hh][Oo][Oo][Kk]-)[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+    schema.insert("propertyNames".to_owned(), json!({"pattern": own}));
 }
 
 fn name() -> Value {

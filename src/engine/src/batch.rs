@@ -491,6 +491,12 @@ fn bytes_of(answer: &Answer) -> usize {
         ActionView::Webhook { url: text, .. } | ActionView::Event { event_type: text, .. } => {
             text.len() + 200
         }
+        ActionView::Transition {
+            machine_id,
+            target,
+            event_type,
+            ..
+        } => machine_id.len() + target.len() + event_type.len() + 250,
     });
     let instances = answer.instances.iter().map(|life| {
         let ids = life.entity_id.len() + life.parent.entity_id.len() + life.parent.state.len() * 3;

@@ -1,5 +1,6 @@
 //! A machine's definition as a document: what a user writes, typed, and written back without loss.
 
+mod action;
 mod read;
 pub(crate) mod shape;
 mod validate;
@@ -10,6 +11,7 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::action::{Action, HeaderValue, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TEMPLATE_BYTES, Method};
 use crate::contract::Contract;
 use crate::fault::{Fault, Warning};
 
@@ -325,32 +327,6 @@ pub struct ActionDef {
     pub extra: Map<String, Value>,
 }
 
-/// What an action does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
-#[serde(tag = "type", rename_all = "lowercase")]
-pub enum Action {
-    /// An HTTP request to an address.
-    Webhook {
-        /// The address.
-        url: String,
-        /// Keys without a meaning, kept as they came.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        extra: Map<String, Value>,
-    },
-    /// An event to the operator's event collector.
-    Event {
-        /// Its type.
-        event_type: String,
-        /// Keys without a meaning, kept as they came.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        extra: Map<String, Value>,
-    },
-}
-
 /// The child machine of a compound state (S2.156, S2.173).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -374,15 +350,6 @@ pub struct SubMachineDef {
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub extra: Map<String, Value>,
-}
-
-impl Default for Action {
-    fn default() -> Self {
-        Self::Event {
-            event_type: String::new(),
-            extra: Map::new(),
-        }
-    }
 }
 
 /// How a child lives.

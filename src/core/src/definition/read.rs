@@ -1,9 +1,12 @@
 //! From JSON to a [`Definition`]: the shape of the document, key by key.
 
+mod action;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use self::action::action;
 use super::shape::{Findings, MOST_LISTED, Path, kind_of, list, shortened};
 use super::{
     Action, ActionDef, CompletionRule, Definition, JoinAction, JoinDef, JoinTrigger, Lifecycle, Reentry,
@@ -263,7 +266,7 @@ fn action_def(findings: &mut Findings, path: &Path, object: &Map<String, Value>)
         findings.fault(
             &action_path,
             "it is missing",
-            "an object with `type` `webhook` or `event`",
+            "an object with `type` `webhook`, `event` or `transition`",
         );
         return ActionDef::default();
     };
@@ -276,42 +279,6 @@ fn action_def(findings: &mut Findings, path: &Path, object: &Map<String, Value>)
         region,
         action,
         extra,
-    }
-}
-
-fn action(findings: &mut Findings, path: &Path, object: &Map<String, Value>) -> Action {
-    let Some(kind) = findings.text(path, object, "type") else {
-        return Action::default();
-    };
-    match kind.as_str() {
-        "webhook" => {
-            let extra = findings.unknown_keys(path, object, &["type", "url"]);
-            let url = findings.text(path, object, "url").unwrap_or_default();
-            let web = url.starts_with("https://") || url.starts_with("http://");
-            if findings.strict && !web && !url.is_empty() {
-                findings.fault(
-                    &path.key("url"),
-                    format!("`{}` is no web address", shortened(&url)),
-                    "an address that starts with `https://` or `http://`",
-                );
-            }
-            Action::Webhook { url, extra }
-        }
-        "event" => {
-            let extra = findings.unknown_keys(path, object, &["type", "event_type"]);
-            Action::Event {
-                event_type: findings.name(path, object, "event_type").unwrap_or_default(),
-                extra,
-            }
-        }
-        other => {
-            findings.fault(
-                &path.key("type"),
-                format!("`{}` is no type of action", shortened(other)),
-                findings.one_of(other, ["webhook", "event"]),
-            );
-            Action::default()
-        }
     }
 }
 
