@@ -10,6 +10,7 @@ test("the benchmark of the service runs and names every demand", () => {
   const run = spawnSync(process.execPath, [script, "--quick"], { encoding: "utf8" });
   assert.equal(run.status, 0, run.stderr);
   const demands = run.stdout.match(/^(ratio|value) \d+\.\d+.* demanded [≤≥] /gm) ?? [];
-  assert.equal(demands.length, 6, run.stdout);
+  assert.equal(demands.length, 9, run.stdout);
   assert.match(run.stdout, /^\| `evaluate`, 16 connections \| \d+ events\/s \| \d+ events\/s \|/m);
+  assert.match(run.stdout, /^\| deliveries of a backlog for 100 sinks \| \d+ deliveries\/s \|/m);
 });

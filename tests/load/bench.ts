@@ -11,7 +11,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { load, median } from "./client.ts";
-import { armed, floor, statewright, type Subject } from "./services.ts";
+import { armed, floor, statewright, type Subject, telling } from "./services.ts";
+import { backlog, drop } from "./backlog.ts";
+import { Sink } from "./sink.ts";
 import { gzippedBytes, runtimeCpu, startupCpu } from "./startup.ts";
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
@@ -19,9 +21,13 @@ const quick = options.quick;
 
 const ENTITIES = 200;
 const BATCH = 1000;
+/** Where backlogs go, with so many lanes to each and so many effects in each lane. */
+const SINKS = 100;
+const LANES = 2;
+const DEEP = 5;
 const BEGAN = Date.now();
 
-/** A result, and what is demanded of it. */
+/** A result, and what is demanded of it, if anything. */
 interface Line {
   readonly what: string;
   readonly columns: readonly string[];
@@ -44,12 +50,18 @@ const eventOf = (id: string, timestamp: number) => ({
   timestamp,
 });
 
-/** Requests of one event each, entity after entity, so that no two in flight are of the same one. */
-function events(subject: Subject): () => Promise<void> {
+/**
+ * Requests of one event each, entity after entity, so that no two in flight are of the same one; with an Idempotency-Key
+ * each, if asked for.
+ */
+function events(subject: Subject, entities = ENTITIES, keyed = false): () => Promise<void> {
   let next = 0;
   return async () => {
-    next = (next + 1) % ENTITIES;
-    const answer = await subject.client.post(subject.one, JSON.stringify(eventOf(`e-${next}`, tick())));
+    next = (next + 1) % entities;
+    const timestamp = tick();
+    const headers: Record<string, string> = keyed ? { "idempotency-key": `load-${timestamp}` } : {};
+    const body = JSON.stringify(eventOf(`e-${next}`, timestamp));
+    const answer = await subject.client.post(subject.one, body, headers);
     if (!answer.includes('"transition":"')) throw new Error(`nothing moved: ${answer}`);
   };
 }
@@ -84,6 +96,7 @@ async function compare(
   connections: number,
   rounds: number,
   millis: number,
+  settle?: (count: number) => Promise<void>,
 ): Promise<Comparison> {
   const rates = { service: [] as number[], floor: [] as number[] };
   const cpu = { service: [] as number[], floor: [] as number[] };
@@ -94,7 +107,7 @@ async function compare(
       count,
       rate,
       times: taken,
-    } = await load(connections, millis, name === "service" ? service : below);
+    } = await load(connections, millis, name === "service" ? service : below, settle);
     // The other one is idle meanwhile.
     cpu[name].push((((runtimeCpu() ?? NaN) - before) * 1000) / count);
     rates[name].push(rate);
@@ -169,6 +182,139 @@ async function compareLoads(folder: string): Promise<void> {
   }
 }
 
+const pause = (millis: number): Promise<void> => new Promise((over) => setTimeout(over, millis));
+
+/** Waits until `reached`; fails after half a minute. */
+async function until(what: string, reached: () => boolean): Promise<void> {
+  const late = performance.now() + 30_000;
+  while (!reached()) {
+    if (performance.now() > late) throw new Error(`${what}: not within 30 s`);
+    await pause(2);
+  }
+}
+
+/** Events that call a sink each, by the requests' own sends: an event is done when the sink has been told. */
+async function compareTelling(folder: string): Promise<void> {
+  const ids = Array.from({ length: BATCH }, (_, index) => `e-${index}`);
+  const [sink] = (await Sink.open(1)) as [Sink];
+  const [service, below] = await Promise.all([
+    telling(join(folder, "telling"), sink.url),
+    floor(join(folder, "telling-floor"), ids, sink.url),
+  ]);
+  let told = 0;
+  const settle = async (count: number) => {
+    told += count;
+    await until(`${told} deliveries`, () => sink.accepted >= told);
+  };
+  try {
+    const [ours, theirs] = [events(service, BATCH, true), events(below, BATCH, true)];
+    for (const send of [ours, theirs]) await load(16, quick ? 200 : 3000, send, settle);
+    for (const connections of [1, 16]) {
+      const found = await compare(ours, theirs, connections, quick ? 2 : 25, quick ? 200 : 700, settle);
+      lines.push({
+        what: `\`evaluate\` with a webhook and an Idempotency-Key, ${connections} connection${connections === 1 ? "" : "s"}`,
+        columns: [
+          `${found.service.toFixed(0)} events/s`,
+          `${found.floor.toFixed(0)} events/s`,
+          `${found.middle.toFixed(1)} / ${found.late.toFixed(1)} ms`,
+          `${found.cpu.service.toFixed(0)} / ${found.cpu.floor.toFixed(0)} µs`,
+        ],
+        value: found.ratio,
+        unit: "",
+        least: 0.6,
+      });
+    }
+    await pause(200);
+    const [row] = await service.runtime.sql(
+      "SELECT (SELECT count(*) FROM outbox WHERE status = 'done') AS done, (SELECT count(*) FROM inbox) AS receipts, (SELECT count(*) FROM history) AS rows",
+    );
+    if (row?.["done"] !== row?.["rows"] || row?.["receipts"] !== row?.["rows"]) {
+      throw new Error(`not every event was told and has its receipt: ${JSON.stringify(row)}`);
+    }
+
+    const plain = events(service, BATCH);
+    const rates: number[] = [];
+    for (let round = 0; round < (quick ? 1 : 15); round += 1) {
+      rates.push((await load(16, quick ? 200 : 700, plain, settle)).rate);
+    }
+    lines.push({
+      what: "deliveries by the requests themselves, 16 connections, one sink",
+      columns: [`${median(rates).toFixed(0)} deliveries/s`, "", "", ""],
+      value: median(rates),
+      unit: " deliveries/s",
+    });
+  } finally {
+    sink.close();
+    await Promise.all([service.stop(), below.stop()]);
+  }
+}
+
+/**
+ * The scanner's deliveries from a backlog for many sinks, and for all of them but one that takes what it is sent and never
+ * answers. What counts are those to the others.
+ */
+async function compareSinks(folder: string): Promise<void> {
+  const sinks = await Sink.open(SINKS);
+  const [first, ...others] = sinks as [Sink, ...Sink[]];
+  const service = await telling(join(folder, "sinks"), first.url);
+  const rows = { lanes: LANES, deep: quick ? 1 : DEEP };
+  const expected = others.length * rows.lanes * rows.deep;
+  let round = 0;
+  const rate = async (dead: boolean): Promise<number> => {
+    first.dead = dead;
+    const before = others.reduce((sum, sink) => sum + sink.accepted, 0);
+    const accepted = () => others.reduce((sum, sink) => sum + sink.accepted, 0) - before;
+    await backlog(service.runtime, (round += 1), sinks, rows);
+    const began = performance.now();
+    const passes: Promise<void>[] = [];
+    const minute = quick ? 1000 : 6000;
+    for (let over = began; accepted() < expected;) {
+      if (passes.length > 10) throw new Error(`${accepted()} of ${expected} deliveries after ten passes`);
+      over += minute;
+      // As if the rest of its minute were so long. What it is held up by holds up no later one.
+      passes.push(service.runtime.scheduled(new Date(Date.now() - 60_000 + minute)));
+      while (accepted() < expected && performance.now() < over) await pause(2);
+    }
+    const millis = Math.max(...others.map(({ last }) => last)) - began;
+    if (dead && first.holding === 0) throw new Error("the dead sink was never called");
+    await drop(service.runtime);
+    first.release();
+    await Promise.all(passes);
+    return (expected / millis) * 1000;
+  };
+  try {
+    await service.client.post(service.one, JSON.stringify(eventOf("e-0", tick())));
+    await until("the first delivery", () => first.accepted > 0);
+    await pause(200);
+    await rate(false);
+    const alive: number[] = [];
+    const one: number[] = [];
+    for (let pair = 0; pair < (quick ? 1 : 15); pair += 1) {
+      for (const dead of pair % 2 === 0 ? [false, true] : [true, false])
+        (dead ? one : alive).push(await rate(dead));
+    }
+    lines.push({
+      what: `deliveries of a backlog for ${SINKS} sinks`,
+      columns: [`${median(alive).toFixed(0)} deliveries/s`, "", "", ""],
+      value: median(alive),
+      unit: " deliveries/s",
+    });
+    lines.push({
+      what: `the same to ${others.length} of them while the last one never answers`,
+      columns: [`${median(one).toFixed(0)} deliveries/s`, "", "", ""],
+      value: median(one.map((slow, pair) => slow / (alive[pair] ?? NaN))),
+      unit: "",
+      least: 0.95,
+    });
+  } finally {
+    for (const sink of sinks) {
+      sink.release();
+      sink.close();
+    }
+    await service.stop();
+  }
+}
+
 /** A pass of the scanner that finds nothing due costs the same, however many timers are armed. */
 async function compareScans(folder: string): Promise<void> {
   const few = 100;
@@ -223,6 +369,7 @@ async function weigh(): Promise<void> {
 }
 
 function demand({ least, most, unit }: Line): string {
+  if (least === undefined && most === undefined) return "";
   return least === undefined ? `≤ ${most}${unit}` : `≥ ${least}${unit}`;
 }
 
@@ -235,6 +382,8 @@ try {
   // First, while no other runtime is there whose CPU would count.
   await weigh();
   await compareLoads(folder);
+  await compareTelling(folder);
+  await compareSinks(folder);
   await compareScans(folder);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -254,7 +403,7 @@ for (const line of lines) {
   console.log(`| ${line.what} | ${line.columns.join(" | ")} | ${value} | ${demand(line)} |`);
 }
 console.log("");
-for (const line of lines) {
+for (const line of lines.filter((line) => demand(line) !== "")) {
   const name = line.unit === "" ? "ratio" : "value";
   const value = `${line.value.toFixed(2)}${line.unit}`;
   const verdict = quick ? "" : reached(line) ? ": reached" : ": MISSED";

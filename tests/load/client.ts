@@ -14,7 +14,7 @@ export class Client {
   }
 
   /** Sends one request; gives the body of its answer, which must be a success. */
-  post(path: string, body: string): Promise<string> {
+  post(path: string, body: string, headers: Record<string, string> = {}): Promise<string> {
     return new Promise((resolve, reject) => {
       const sent = request(
         {
@@ -25,6 +25,7 @@ export class Client {
           path,
           headers: {
             ...this.#headers,
+            ...headers,
             "content-type": "application/json",
             "content-length": Buffer.byteLength(body),
           },
@@ -56,14 +57,22 @@ export class Client {
 export interface Load {
   /** Requests answered. */
   readonly count: number;
-  /** Requests answered a second. */
+  /** Requests answered a second, and what follows from them done. */
   readonly rate: number;
   /** The time of each request, in milliseconds. */
   readonly times: number[];
 }
 
-/** Runs `send` over `connections` for at least `millis`, each as soon as the one before it is answered. */
-export async function load(connections: number, millis: number, send: () => Promise<void>): Promise<Load> {
+/**
+ * Runs `send` over `connections` for at least `millis`, each as soon as the one before it is answered. `settle` waits for
+ * what follows from that many requests after their answers, and its time counts.
+ */
+export async function load(
+  connections: number,
+  millis: number,
+  send: () => Promise<void>,
+  settle: (count: number) => Promise<void> = async () => {},
+): Promise<Load> {
   const times: number[] = [];
   const began = performance.now();
   const until = began + millis;
@@ -77,6 +86,7 @@ export async function load(connections: number, millis: number, send: () => Prom
       }
     }),
   );
+  await settle(times.length);
   const seconds = (performance.now() - began) / 1000;
   return { count: times.length, rate: times.length / seconds, times };
 }

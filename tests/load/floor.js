@@ -3,6 +3,7 @@
 
 const TENANT = "t1";
 const MACHINE = "wheel";
+const FINGERPRINT = `sha256:${"0".repeat(64)}`;
 
 const READS = [
   "SELECT m.head, r.effective, r.content_hash FROM machines m JOIN revisions r ON r.tenant = m.tenant AND r.machine_id = m.machine_id AND r.revision = m.head WHERE m.tenant = ?1 AND m.machine_id = ?2",
@@ -18,6 +19,18 @@ const WRITES = [
   "INSERT INTO floor_effects (uid, seq, body) VALUES (?1, ?2, ?3)",
   "INSERT INTO floor_receipts (uid, key, answer) VALUES (?1, ?2, ?3)",
 ];
+
+const READ_RECEIPT =
+  "SELECT fingerprint, status, answer FROM inbox WHERE tenant = ?1 AND key = ?2 AND scope = ?3 AND part = -1";
+
+// What an event with a webhook and an Idempotency-Key writes beside the first three of the above.
+const TELLS = [
+  "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, effect, attempt, tries, claim, claimed, due_at, created_at) VALUES (?1, ?2, ?2, 'webhook', 'pending', ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, 1, 1, 1, 1, ?10, ?11)",
+  "INSERT INTO inbox (tenant, key, scope, part, fingerprint, status, answer, outcome, uid, commit_id, created_at, expires_at) VALUES (?1, ?2, ?3, -1, ?4, 200, ?5, 'applied', ?6, ?7, ?8, ?9)",
+];
+
+const TOLD =
+  "UPDATE outbox SET status = 'done', finished_at = ?3, due_at = NULL, claimed = 0, attempts = ?4 WHERE tenant = ?1 AND id = ?2";
 
 const SET_WISE = [
   "INSERT INTO entities (tenant, machine_id, entity_id, uid, revision, state_version, next_seq, context, initial_context, created_at, updated_at) SELECT r.value->>0, r.value->>1, r.value->>2, r.value->>3, 1, 1, 2, r.value->>4, r.value->>4, r.value->>5, r.value->>5 FROM json_each(?1) r WHERE true ON CONFLICT (tenant, machine_id, entity_id) DO UPDATE SET state_version = state_version + 1, next_seq = next_seq + 1, context = excluded.context, updated_at = excluded.updated_at",
@@ -93,6 +106,84 @@ async function event(request, db) {
   });
 }
 
+// An event that tells the sink, and its receipt. The sink is told after the answer.
+async function telling(request, env, context) {
+  const { DB: db, SINK: sink } = env;
+  const { params, timestamp } = await request.json();
+  const { id } = params;
+  const uid = uidOf(id);
+  const key = identity(timestamp);
+  const once = request.headers.get("idempotency-key");
+  const scope = "POST /telling";
+  const now = Date.now();
+  const [, entity] = await db.batch([
+    db.prepare(READS[0]).bind(TENANT, MACHINE),
+    db.prepare(READS[1]).bind(TENANT, MACHINE, id),
+    db.prepare(READS[2]).bind(uid),
+    db.prepare(READS[3]).bind(uid, key),
+    db.prepare(READ_RECEIPT).bind(TENANT, once, scope),
+  ]);
+  const { state_version: version } = entity.results[0];
+  const [from, to] = sides(version);
+  const text = JSON.stringify(params);
+  const commit = "0123456789abcdef";
+  const effect = `${now.toString(32).padStart(9, "0")}${id}${version}`;
+  const body = JSON.stringify({
+    tenant_id: TENANT,
+    machine_id: MACHINE,
+    entity_id: id,
+    from_state: from,
+    to_state: to,
+  });
+  const answer = {
+    entity_id: id,
+    previous_state: from,
+    current_state: to,
+    transition: `${from} → ${to}`,
+    timestamp,
+    triggered_by: "turn",
+    actions_dispatched: [{ action_type: "webhook", url: sink, state: to }],
+    state_version: version + 1,
+  };
+  await db.batch([
+    db.prepare(WRITES[0]).bind(TENANT, MACHINE, id, version + 1, version + 2, text, now),
+    db.prepare(WRITES[1]).bind(uid, to, version + 1, timestamp, key),
+    db.prepare(WRITES[2]).bind(uid, commit, from, to, text, timestamp, now, key),
+    db
+      .prepare(TELLS[0])
+      .bind(
+        TENANT,
+        effect,
+        `${uid}:${sink}`,
+        version + 1,
+        `${TENANT}\n${sink}`,
+        sink,
+        MACHINE,
+        id,
+        body,
+        now + 300_000,
+        now,
+      ),
+    db
+      .prepare(TELLS[1])
+      .bind(TENANT, once, scope, FINGERPRINT, JSON.stringify(answer), uid, commit, now, now + 604_800_000),
+  ]);
+  context.waitUntil(tell(db, sink, effect, body));
+  return Response.json(answer);
+}
+
+async function tell(db, sink, effect, body) {
+  const began = Date.now();
+  const { status } = await fetch(sink, {
+    method: "POST",
+    headers: { "content-type": "application/json", "webhook-id": effect },
+    body,
+  });
+  const now = Date.now();
+  const attempts = JSON.stringify([{ attempt: 1, at: began, ms: now - began, status }]);
+  await db.prepare(TOLD).bind(TENANT, effect, now, attempts).run();
+}
+
 async function batch(request, db) {
   const { events } = await request.json();
   const now = Date.now();
@@ -118,7 +209,8 @@ async function batch(request, db) {
 }
 
 export default {
-  async fetch(request, env) {
+  async fetch(request, env, context) {
+    if (request.url.endsWith("/telling")) return telling(request, env, context);
     if (request.url.endsWith("/make")) return make(request, env.DB);
     return request.url.endsWith("/batch") ? batch(request, env.DB) : event(request, env.DB);
   },

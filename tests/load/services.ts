@@ -46,8 +46,12 @@ function subject(runtime: Runtime, client: Client, one: string, many: string): S
 }
 
 /** Statewright with the machine of the load, its database in `data`. */
-export async function statewright(data: string, definition: object = WHEEL): Promise<Subject> {
-  const settings = { ENVIRONMENT: "development", API_KEY: KEY, LOG_LEVEL: "warn" };
+export async function statewright(
+  data: string,
+  definition: object = WHEEL,
+  more: Record<string, string> = {},
+): Promise<Subject> {
+  const settings = { ENVIRONMENT: "development", API_KEY: KEY, LOG_LEVEL: "warn", ...more };
   const runtime = await startRuntime({ data, settings });
   const client = new Client(runtime.url, { authorization: `Bearer ${KEY}`, "x-tenant-id": TENANT });
   await client.post("/api/machines", JSON.stringify(definition));
@@ -55,24 +59,39 @@ export async function statewright(data: string, definition: object = WHEEL): Pro
   return subject(runtime, client, path, `${path}/batch`);
 }
 
-/** The tables and indexes of the service without its triggers, and two tables more. */
-function floorSchema(): string[] {
-  const migration = readFileSync(join(ROOT, "src", "engine", "migrations", "0001_initial.sql"), "utf8");
-  const statements = migration
+/** Statewright with a machine that calls `url` whenever it turns. */
+export function telling(data: string, url: string): Promise<Subject> {
+  const actions = WHEEL.states.map((state) => ({ on_enter: state, action: { type: "webhook", url } }));
+  const settings = { WEBHOOK_ALLOW: "127.0.0.1", STATE_PERIOD: "1", TIMEOUT_INTERVAL_SECS: "1" };
+  return statewright(data, { ...WHEEL, actions }, settings);
+}
+
+/** The tables and indexes that a migration makes, without its triggers. */
+function tables(migration: string): string[] {
+  return readFileSync(join(ROOT, "src", "engine", "migrations", migration), "utf8")
     .split("\n\n")
     .map((statement) => statement.replace(/^--.*\n/gm, "").trim())
     .filter((statement) => /^CREATE (TABLE|INDEX|UNIQUE INDEX) /.test(statement));
+}
+
+/** The tables of an event and of what it tells, and two tables more. */
+function floorSchema(): string[] {
   return [
-    ...statements,
+    ...tables("0001_initial.sql"),
+    ...tables("0003_effects.sql").filter((statement) => / (outbox|inbox) /.test(statement)),
     "CREATE TABLE floor_effects (uid TEXT, seq INTEGER, body TEXT, PRIMARY KEY (uid, seq)) STRICT, WITHOUT ROWID",
     "CREATE TABLE floor_receipts (uid TEXT, key TEXT, answer TEXT, PRIMARY KEY (uid, key)) STRICT, WITHOUT ROWID",
   ];
 }
 
-/** The floor with the same machine and `entities`, which it cannot make. Its database is in `data`. */
-export async function floor(data: string, entities: readonly string[]): Promise<Subject> {
+/**
+ * The floor with the same machine and `entities`, which it cannot make. Its database is in `data`. With a `sink`, its events
+ * tell that one.
+ */
+export async function floor(data: string, entities: readonly string[], sink?: string): Promise<Subject> {
   const script = readFileSync(new URL("floor.js", import.meta.url), "utf8");
-  const runtime = await startRuntime({ data, script });
+  const settings = sink === undefined ? {} : { SINK: sink };
+  const runtime = await startRuntime({ data, script, settings });
   for (const statement of floorSchema()) await runtime.sql(statement);
   await runtime.sql(
     "INSERT INTO machines (tenant, machine_id, head, created_at, updated_at) VALUES (?1, ?2, 1, 0, 0)",
@@ -87,7 +106,7 @@ export async function floor(data: string, entities: readonly string[]): Promise<
   );
   const client = new Client(runtime.url);
   await client.post("/make", JSON.stringify(entities));
-  return subject(runtime, client, "/event", "/batch");
+  return subject(runtime, client, sink === undefined ? "/event" : "/telling", "/batch");
 }
 
 /** A service with that many armed timers, none of which is due. */
