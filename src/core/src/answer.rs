@@ -563,6 +563,21 @@ impl Answer {
         })
     }
 
+    /// The same, with where each id stands in the answer: a JSON pointer.
+    pub fn told_rows_at(&self) -> impl Iterator<Item = (String, EntityIx, &IdentityKey)> {
+        self.instances.iter().enumerate().flat_map(|(place, life)| {
+            let [own, parent] = life.rows_of;
+            let own = own
+                .zip(life.key.as_ref())
+                .map(|(entity, key)| ("row", entity, key));
+            let parent = parent
+                .zip(life.parent_key.as_ref())
+                .map(|(entity, key)| ("parent_row", entity, key));
+            let both = [own, parent].into_iter().flatten();
+            both.map(move |(name, entity, key)| (format!("/instances/{place}/{name}"), entity, key))
+        })
+    }
+
     /// Fills in the ids of the history rows that it tells of, once they are stored.
     pub fn number_rows(&mut self, row: impl Fn(EntityIx, &IdentityKey) -> Option<u64>) {
         for life in &mut self.instances {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use statewright_core::answer::{ActionView, Answer, StateView};
-use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, TenantId};
+use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::evaluate::{ROW_NUMBERS, number, told_rows};
 use crate::load::{EntityName, rows_of, text};
 use crate::outbound::Outbound;
+use crate::outbox::ids::EffectIds;
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
 use crate::store::{MOST_PARAMETER_BYTES, RowNumbers, TreeWrite, store_held};
@@ -187,6 +188,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
         };
         let now = self.clock.now();
+        let commit_id = random_name(&self.random);
+        let ids = EffectIds::new(now, &commit_id);
+        let making = self.making(&ids, &self.scope.origin);
         let mut open = Vec::new();
         let mut trees: BTreeMap<EntityName, Joined<'_>> = BTreeMap::new();
         for (mut group, found) in groups.into_iter().zip(found) {
@@ -238,7 +242,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             match trees.entry(root) {
                 Entry::Vacant(place) => {
                     place.insert(Joined {
-                        deciding: Deciding::new(loaded, now, &self.random),
+                        deciding: Deciding::new(loaded, now, &making),
                         groups: vec![group],
                     });
                 }
@@ -249,7 +253,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
             }
         }
-        self.decide_and_write(trees, open, answers, spent).await
+        self.decide_and_write(trees, open, answers, spent, (&commit_id, now))
+            .await
     }
 
     async fn decide_and_write(
@@ -258,6 +263,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         mut open: Vec<Group>,
         answers: &mut Answers,
         spent: &mut usize,
+        (commit_id, now): (&str, Millis),
     ) -> Round {
         let mut decided: Vec<Decided> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
@@ -354,11 +360,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let failure = moved.then(contended);
             return Round { open, failure };
         }
-        let commit_id = random_name(&self.random);
         let numbered = decided.iter().any(Decided::tells_of_instances);
-        let mut storing = store_held(&writes, &commit_id, numbered);
+        let mut storing = store_held(&writes, commit_id, numbered, &self.lease(now));
         match self.database.batch(storing.take()).await {
             Ok(results) => {
+                self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();
                 let numbers = storing.numbers(&results).unwrap_or_default();
                 for (place, mut decided) in decided.into_iter().enumerate() {
@@ -379,7 +385,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 let uncertain = matches!(error, DatabaseError::Uncertain(_));
                 for decided in decided {
                     *spent = spent.saturating_sub(decided.bytes);
-                    open.extend(decided.again(uncertain.then_some(&commit_id)));
+                    open.extend(decided.again(uncertain.then_some(commit_id)));
                 }
                 Round {
                     open,
@@ -447,7 +453,7 @@ impl Decided {
     }
 
     /// The groups, to be decided anew; with the commit whose end is unknown.
-    fn again(self, commit_id: Option<&String>) -> Vec<Group> {
+    fn again(self, commit_id: Option<&str>) -> Vec<Group> {
         let Self {
             mut groups,
             key,
@@ -458,7 +464,7 @@ impl Decided {
         } = self;
         let attempt = commit_id.map(|commit_id| {
             Arc::new(Attempt {
-                commit_id: commit_id.clone(),
+                commit_id: commit_id.to_owned(),
                 answers,
                 uids,
             })

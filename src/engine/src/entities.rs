@@ -1,8 +1,10 @@
 //! Entities: made, read, listed, deleted, explained (S2.236 to S2.242).
 
+use std::collections::BTreeMap;
+
 use statewright_core::entity::Made;
 use statewright_core::explain::{Explanation, PossibleEvent};
-use statewright_core::ids::{Revision, TenantId};
+use statewright_core::ids::{Millis, Revision, TenantId};
 use statewright_core::tree::EntityIx;
 
 use crate::Engine;
@@ -11,7 +13,9 @@ use crate::decide::Deciding;
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{EntityName, decode, load_one, loaded_one, rows_of};
+use crate::once::Receipt;
 use crate::outbound::Outbound;
+use crate::outbox::ids::EffectIds;
 use crate::request::{self, CreateEntity, EventRequest, Fields};
 use crate::retry::Tries;
 use crate::store::{store_held, store_one};
@@ -36,7 +40,7 @@ macro_rules! below {
 
 /// Deletes an entity of an incarnation with its whole subtree and all that belongs to it (S2.242, M10); aborts where it
 /// is a managed child that its parent needs (R9a).
-pub(crate) const DELETE: [&str; 9] = [
+pub(crate) const DELETE: [&str; 10] = [
     "INSERT INTO violations (violated) SELECT 'instance' FROM instances WHERE uid = ?1 AND kind = 'managed' \
        AND (status = 'active' OR cancelled_with <> uid)",
     // Where it was the latest child of its parent's state, the one before it is again.
@@ -58,6 +62,11 @@ pub(crate) const DELETE: [&str; 9] = [
     concat!(
         below!(),
         " DELETE FROM history WHERE uid IN (SELECT uid FROM below)"
+    ),
+    // What became of requests for it (R17). Pending effects stay.
+    concat!(
+        below!(),
+        " DELETE FROM inbox WHERE uid IN (SELECT uid FROM below)"
     ),
     concat!(
         below!(),
@@ -118,7 +127,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 });
             }
             let revision = loaded.head.revision;
-            let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+            let now = self.clock.now();
+            let commit_id = random_name(&self.random);
+            let ids = EffectIds::new(now, &commit_id);
+            let making = self.making(&ids, &self.scope.origin);
+            let mut deciding = Deciding::new(loaded, now, &making);
             deciding.make(context.clone())?;
             // A made entity always has rows to write.
             let (Some(write), Some(tree)) = (deciding.write(), deciding.tree()) else {
@@ -126,24 +139,50 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             };
             // A child that is final at its start has moved its parent on by rows that have numbers (M7).
             let numbered = tree.root().entries().any(|(_, entry)| entry.key.is_some());
-            let mut storing = store_one(&write, &random_name(&self.random), numbered);
-            match self.database.batch(storing.take()).await {
+            let mut storing = store_one(&write, &commit_id, numbered, &self.lease(now));
+            let uids = deciding.uids();
+            let uid = uids.first().map(String::as_str).unwrap_or_default();
+            let view = |rows: &BTreeMap<String, u64>| {
+                let stored = Stored {
+                    uid: uid.to_owned(),
+                    created_at: now,
+                    context_bytes: 0,
+                    entity: tree.root().clone(),
+                };
+                EntityView::new(&name, revision, &stored, rows, None)
+            };
+            let kept = || {
+                let machine = tree.root().machine();
+                let made = tree.root().entries().filter_map(|(region, entry)| {
+                    Some((
+                        machine.region(region).id.to_string(),
+                        entry.key.as_ref()?.to_string(),
+                    ))
+                });
+                let made: Vec<(String, String)> = made.collect();
+                let answer = view(&made.iter().map(|(region, _)| (region.clone(), 0)).collect());
+                let numbers = made.into_iter().map(|(region, key)| {
+                    let region = region.replace('~', "~0").replace('/', "~1");
+                    (format!("/region_entries/{region}/row"), uid.to_owned(), key)
+                });
+                Receipt {
+                    numbers: numbers.collect(),
+                    answer: serde_json::to_string(&answer).ok(),
+                    outcome: "applied",
+                    uid: Some(uid.to_owned()),
+                    commit_id: Some(commit_id.clone()),
+                }
+            };
+            match self.write_in(&self.scope, storing.take(), kept).await {
                 Ok(results) => {
+                    self.claimed.borrow_mut().extend(storing.claims(&results));
                     let numbers = storing.numbers(&results).unwrap_or_default();
-                    let uids = deciding.uids();
-                    let uid = uids.first().map(String::as_str).unwrap_or_default();
                     let machine = tree.root().machine();
                     let rows = tree.root().entries().filter_map(|(region, entry)| {
                         let row = numbers.of(uid, &entry.key.as_ref()?.to_string())?;
                         Some((machine.region(region).id.to_string(), row))
                     });
-                    let stored = Stored {
-                        uid: uid.to_owned(),
-                        created_at: deciding.now(),
-                        context_bytes: 0,
-                        entity: tree.root().clone(),
-                    };
-                    return Ok(EntityView::new(&name, revision, &stored, &rows.collect(), None));
+                    return Ok(view(&rows.collect()));
                 }
                 Err(error) => {
                     target.want(deciding.children_made());
@@ -245,7 +284,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             };
             let batch = DELETE.map(statement).into();
             tried = Some(uid);
-            match self.database.batch(batch).await {
+            let deleted = || Receipt {
+                outcome: "applied",
+                ..Receipt::default()
+            };
+            match self.write_in(&self.scope, batch, deleted).await {
                 Ok(_) => return Ok(()),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
             }
@@ -293,11 +336,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         )?;
         let target = Target::new(name.clone());
         let loaded = self.load(&target).await?;
-        let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+        let ids = EffectIds::new(Millis(0), "");
+        let making = self.making(&ids, &self.scope.origin);
+        let mut deciding = Deciding::new(loaded, self.clock.now(), &making);
         let made = deciding.would_make(&name, &event);
         if !made.is_empty() {
             let loaded = self.load_to_look(&target, made).await?;
-            deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+            deciding = deciding.again(loaded, self.clock.now());
         }
         deciding.explain(&name, &event)
     }
@@ -319,7 +364,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         if !unmade.is_empty() {
             loaded = self.load_to_look(&target, unmade).await?;
         }
-        Deciding::new(loaded, self.clock.now(), &self.random).events(&name)
+        let ids = EffectIds::new(Millis(0), "");
+        let making = self.making(&ids, &self.scope.origin);
+        Deciding::new(loaded, self.clock.now(), &making).events(&name)
     }
 
     /// Frees the parked timers of an entity (M6). Says how many there were.
@@ -344,7 +391,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     continue;
                 }
             };
-            let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+            let now = self.clock.now();
+            let commit_id = random_name(&self.random);
+            let ids = EffectIds::new(now, &commit_id);
+            let making = self.making(&ids, &self.scope.origin);
+            let mut deciding = Deciding::new(loaded, now, &making);
             let Some(entity) = deciding.existing(&name)? else {
                 return Ok(tried);
             };
@@ -356,7 +407,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return Ok(0);
             };
             // Set-wise: nothing else in the batch would abort it where the entity has moved.
-            let mut storing = store_held(&[write], &random_name(&self.random), false);
+            let mut storing = store_held(&[write], &commit_id, false, &self.lease(now));
             let error = match self.database.batch(storing.take()).await {
                 Ok(results) if storing.held(&results)?.is_empty() => {
                     DatabaseError::Constraint("the entity moved".to_owned())

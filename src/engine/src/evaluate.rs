@@ -1,17 +1,20 @@
 //! One event for one entity: `evaluate` and `/transition` (S2.243, S2.246).
 
 use statewright_core::answer::Answer;
-use statewright_core::ids::{EntityId, MachineId, TenantId};
+use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, LoadedOne, load_one, loaded_one, rows_of, text};
+use crate::once::{Origin, Receipt, Scope, check_receipt};
 use crate::outbound::Outbound;
+use crate::outbox::Making;
+use crate::outbox::ids::EffectIds;
 use crate::request::{self, EventRequest, Fields};
 use crate::retry::Tries;
-use crate::store::{RowNumbers, store_one};
+use crate::store::{Lease, RowNumbers, store_one};
 use crate::trees::{Found, Loaded, Target, is_childless, load_trees, loaded_trees, may_be_child};
 
 /// A write whose end is unknown, and the answer that it gives if it was applied.
@@ -48,7 +51,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             machine_id,
             entity_id: event.entity_id.clone(),
         };
-        self.apply(&name, &event).await
+        self.scope.of_tenant(&name.tenant);
+        self.apply_event(&self.scope, &name, &event).await
     }
 
     /// One event for an entity that exists (S2.246).
@@ -69,10 +73,19 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             object: &object,
         };
         let event = EventRequest::transition(name.entity_id.clone(), fields)?;
-        self.apply(&name, &event).await
+        self.apply_event(&self.scope, &name, &event).await
     }
 
-    async fn apply(&self, name: &EntityName, event: &EventRequest) -> Result<Answer, Error> {
+    /// One event for an entity, in a request that came as `scope` says.
+    ///
+    /// # Errors
+    /// As [`Engine::evaluate`].
+    pub(crate) async fn apply_event(
+        &self,
+        scope: &Scope,
+        name: &EntityName,
+        event: &EventRequest,
+    ) -> Result<Answer, Error> {
         let mut tries = Tries::begin(&self.clock);
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut existed = false;
@@ -86,7 +99,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .iter()
                 .filter_map(|attempt| attempt.key.clone())
                 .collect();
-            let loaded = match self.load(&target).await {
+            let loaded = match self.load_in(scope, &target).await {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
@@ -103,7 +116,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 });
             }
             existed = loaded.exists();
-            let mut deciding = Deciding::new(loaded, self.clock.now(), &self.random);
+            let now = self.clock.now();
+            let commit_id = random_name(&self.random);
+            let ids = EffectIds::new(now, &commit_id);
+            let making = self.making(&ids, &scope.origin);
+            let mut deciding = Deciding::new(loaded, now, &making);
             if event.dry_run {
                 return self.look(deciding, &mut target, event).await;
             }
@@ -120,11 +137,21 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let Some(write) = deciding.write() else {
                 return answer;
             };
-            let commit_id = random_name(&self.random);
             let numbered = answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
-            let mut storing = store_one(&write, &commit_id, numbered);
-            match self.database.batch(storing.take()).await {
+            let mut storing = store_one(&write, &commit_id, numbered, &self.lease(now));
+            // Timeouts that stand although the event is refused are no answer of its own: that one is kept by itself.
+            let stored = match (&scope.keyed, &answer) {
+                (Some(_), Ok(answer)) => {
+                    let uids = deciding.uids();
+                    let receipt = receipt_of(answer, &uids, &commit_id);
+                    check_receipt(&receipt)?;
+                    self.write_in(scope, storing.take(), || receipt).await
+                }
+                _ => self.database.batch(storing.take()).await,
+            };
+            match stored {
                 Ok(results) => {
+                    self.claimed.borrow_mut().extend(storing.claims(&results));
                     let mut answer = answer?;
                     // It was stored: that a number cannot be read must not hide it.
                     let numbers = storing.numbers(&results).unwrap_or_default();
@@ -161,9 +188,32 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         answer
     }
 
+    /// What a batch is made with.
+    pub(crate) fn making<'a>(&'a self, ids: &'a EffectIds, origin: &'a Origin) -> Making<'a> {
+        Making {
+            random: &self.random,
+            ids,
+            origin,
+        }
+    }
+
+    /// Until when what is written now is claimed for this process.
+    pub(crate) fn lease(&self, now: Millis) -> Lease {
+        let stale = i64::try_from(self.settings.stale_after_ms).unwrap_or(i64::MAX);
+        let until = Millis(now.0.saturating_add(stale));
+        Lease {
+            now,
+            until: self.outbound.sends().then_some(until),
+        }
+    }
+
     /// Reads the tree of an entity: in one statement where it has none, as far as is known, and no event is for an
     /// instance of it.
     pub(crate) async fn load(&self, target: &Target) -> Result<Loaded, Error> {
+        self.load_in(&self.scope, target).await
+    }
+
+    async fn load_in(&self, scope: &Scope, target: &Target) -> Result<Loaded, Error> {
         let name = &target.name;
         let at_hand = self.cache.known(name.tenant.as_str(), name.machine_id.as_str());
         if is_childless(&at_hand)
@@ -173,14 +223,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         {
             let mut keys = target.keys.clone();
             keys.extend(target.attempts.iter().map(|(_, key)| key.clone()));
-            let one = self.load_alone(name, &keys).await?;
+            let one = self.load_alone(scope, name, &keys).await?;
             if !one.family {
                 return Ok(Loaded::alone(one));
             }
         }
         let targets = std::slice::from_ref(target);
         let (statements, reading) = load_trees(targets, &self.cache, true);
-        let results = self.read(statements).await?;
+        let results = self.read_in(scope, statements).await?;
         let found = loaded_trees(targets, &results, &self.cache, reading)?;
         match found.into_iter().next() {
             Some(Found::Loaded(loaded)) => Ok(*loaded),
@@ -204,7 +254,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return deciding.event(&name, event);
         }
         let loaded = self.load_to_look(target, made).await?;
-        Deciding::new(loaded, self.clock.now(), &self.random).event(&name, event)
+        deciding.again(loaded, self.clock.now()).event(&name, event)
     }
 
     /// Reads the tree of an entity for what only looks, with what stands where children would be made: an entity that the
@@ -222,9 +272,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// Reads an entity without its tree.
-    pub(crate) async fn load_alone(&self, name: &EntityName, keys: &[String]) -> Result<LoadedOne, Error> {
+    pub(crate) async fn load_alone(
+        &self,
+        scope: &Scope,
+        name: &EntityName,
+        keys: &[String],
+    ) -> Result<LoadedOne, Error> {
         let (load, known) = load_one(name, keys, &self.cache);
-        let results = self.read(vec![load]).await?;
+        let results = self.read_in(scope, vec![load]).await?;
         loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
             .ok_or_else(|| Error::NoMachine(name.machine_id.to_string()))
     }
@@ -252,6 +307,25 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             other => Err(other),
         }
+    }
+}
+
+/// The receipt of an event that was applied.
+fn receipt_of(answer: &Answer, uids: &[String], commit_id: &str) -> Receipt {
+    let numbers = answer.told_rows_at().filter_map(|(pointer, entity, key)| {
+        let uid = uids.get(entity.place())?.clone();
+        Some((pointer, uid, key.to_string()))
+    });
+    let numbers: Vec<_> = numbers.collect();
+    let mut kept = answer.clone();
+    // Their places are there; their values come with each replay.
+    kept.number_rows(|_, _| Some(0));
+    Receipt {
+        answer: Some(serde_json::to_string(&kept).unwrap_or_default()),
+        numbers,
+        outcome: "applied",
+        uid: uids.first().cloned(),
+        commit_id: Some(commit_id.to_owned()),
     }
 }
 

@@ -56,6 +56,18 @@ macro_rules! in_family {
     };
 }
 
+/// Whether anybody may have to be told of transitions of a tenant's machines.
+macro_rules! is_subscribed {
+    ($tenant:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM subscriptions s WHERE s.tenant = ",
+            $tenant,
+            " AND s.source = 'machines')"
+        )
+    };
+}
+pub(crate) use is_subscribed;
+
 /// One entity: tenant, machine, entity, a JSON array of identity keys, a JSON array of known definitions.
 pub(crate) const LOAD_ONE: &str = concat!(
     "SELECT json_array(d.revision, d.content_hash, \
@@ -67,6 +79,8 @@ pub(crate) const LOAD_ONE: &str = concat!(
     instance_columns!(),
     ", ",
     in_family!(),
+    ", ",
+    is_subscribed!("m.tenant"),
     ") AS j FROM machines m \
      LEFT JOIN entities e ON e.tenant = m.tenant AND e.machine_id = m.machine_id AND e.entity_id = ?3 ",
     revision_joins!(),
@@ -117,6 +131,8 @@ pub(crate) struct LoadedOne {
     /// Whether it belongs to a tree of more than itself, or its machine has children: then it is not to be decided on
     /// alone.
     pub(crate) family: bool,
+    /// Whether the tenant has subscriptions to machines.
+    pub(crate) subscribed: bool,
 }
 
 #[derive(Deserialize)]
@@ -128,6 +144,7 @@ struct OneRow<'a>(
     #[serde(borrow)] Vec<SeenRow<'a>>,
     #[serde(borrow)] Columns<'a>,
     #[serde(borrow)] &'a RawValue,
+    u8,
     u8,
 );
 
@@ -181,7 +198,7 @@ pub(crate) fn loaded_one(
 ) -> Result<Option<LoadedOne>, Error> {
     let Some(row) = rows.first() else { return Ok(None) };
     let row: OneRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-    let OneRow(revision, hash, definition, context, seen, columns, instance, family) = row;
+    let OneRow(revision, hash, definition, context, seen, columns, instance, family, subscribed) = row;
     let compiled = match (definition, known.get(&hash)) {
         (Some(text), _) => cache.compile(name.tenant.as_str(), name.machine_id.as_str(), &hash, &text)?,
         (None, Some(compiled)) => compiled,
@@ -209,6 +226,7 @@ pub(crate) fn loaded_one(
         instance,
         seen,
         family,
+        subscribed: subscribed == 1,
     }))
 }
 

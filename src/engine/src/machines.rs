@@ -341,7 +341,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return Ok(draw(&head.machine, None));
         };
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let loaded = self.load_alone(&name, &[]).await?;
+        let loaded = self.load_alone(&self.scope, &name, &[]).await?;
         let stored = loaded.stored.as_ref().ok_or_else(|| Error::NoEntity {
             machine: machine.to_string(),
             entity: name.entity_id.to_string(),

@@ -255,6 +255,19 @@ impl Scope {
     }
 }
 
+/// Whether an answer can be kept: looked at before what it tells of is written.
+pub(crate) fn check_receipt(receipt: &Receipt) -> Result<(), Error> {
+    let bytes = receipt.answer.as_ref().map_or(0, String::len);
+    if bytes > MOST_ANSWER_BYTES {
+        return Err(Error::TooLarge {
+            what: "the answer, which an Idempotency-Key keeps,",
+            bytes,
+            most: MOST_ANSWER_BYTES,
+        });
+    }
+    Ok(())
+}
+
 type ReceiptRow = (String, u16, Option<String>, Option<String>, Option<String>, i64);
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
@@ -359,18 +372,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         results.truncate(wanted);
         keyed.written.set(true);
         Ok(results)
-    }
-
-    /// Whether an answer can be kept, before what it tells of is written.
-    pub(crate) fn check_receipt(scope: &Scope, answer: &str) -> Result<(), Error> {
-        if scope.keyed.is_some() && answer.len() > MOST_ANSWER_BYTES {
-            return Err(Error::TooLarge {
-                what: "the answer, which an Idempotency-Key keeps,",
-                bytes: answer.len(),
-                most: MOST_ANSWER_BYTES,
-            });
-        }
-        Ok(())
     }
 
     /// Keeps the answer of a request that wrote nothing: a refusal that stands, an event that moved nothing (S4.96). To be called

@@ -253,6 +253,8 @@ pub(crate) struct EventRequest {
     pub(crate) target: Option<TargetPath>,
     pub(crate) explain: bool,
     pub(crate) dry_run: bool,
+    /// Whether its effects are enqueued; otherwise they are told only (S2.114, S2.117).
+    pub(crate) dispatch: bool,
     /// Whether a missing entity is made (S2.243, S2.246).
     pub(crate) create: bool,
 }
@@ -280,8 +282,6 @@ impl EventRequest {
                 ));
             }
         };
-        // What is sent is decided with the effects; the shape is checked all the same.
-        fields.flag("dispatch", true)?;
         Ok(Self {
             entity_id: id,
             id_path: path,
@@ -290,6 +290,7 @@ impl EventRequest {
             target: target(fields)?,
             explain: fields.flag("explain", false)?,
             dry_run: fields.flag("dry_run", false)?,
+            dispatch: fields.flag("dispatch", true)?,
             create: true,
         })
     }
@@ -305,6 +306,7 @@ impl EventRequest {
             target: target(fields)?,
             explain: fields.flag("explain", false)?,
             dry_run: fields.flag("dry_run", false)?,
+            dispatch: true,
             create: false,
         })
     }

@@ -11,7 +11,9 @@ use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, decode, is_over, rows_of};
+use crate::once::Scope;
 use crate::outbound::Outbound;
+use crate::outbox::ids::EffectIds;
 use crate::request::MAX_WRITTEN_BYTES;
 use crate::store::{TreeWrite, store_held};
 use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
@@ -217,6 +219,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let results = self.read(load).await?;
         let found = loaded_trees(&asked, &results, &self.cache, reading)?;
         let now = self.clock.now();
+        let commit_id = random_name(&self.random);
+        let ids = EffectIds::new(now, &commit_id);
+        let origin = Scope::timer().origin;
+        let making = self.making(&ids, &origin);
         let mut trees: BTreeMap<EntityName, DueTree> = BTreeMap::new();
         for ((uid, target), found) in targets.into_iter().zip(found) {
             match found {
@@ -240,7 +246,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut written = 0_usize;
         let mut fired: Vec<FiredTree> = Vec::new();
         for DueTree { loaded, mut due } in trees.into_values() {
-            let mut deciding = Deciding::new(loaded, now, &self.random);
+            let mut deciding = Deciding::new(loaded, now, &making);
             report.more |= deciding.fire_due();
             for (uid, _) in &due {
                 deciding.touch_timers_of(uid);
@@ -256,11 +262,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             });
             written = written.saturating_add(deciding.written());
             if written > MAX_WRITTEN_BYTES {
-                outcomes.extend(self.write_all(&writes).await);
+                outcomes.extend(self.write_all(&writes, &commit_id, now).await);
                 (writes, written) = (Vec::new(), 0);
             }
         }
-        outcomes.extend(self.write_all(&writes).await);
+        outcomes.extend(self.write_all(&writes, &commit_id, now).await);
         let mut again = Vec::new();
         for (tree, outcome) in fired.into_iter().zip(outcomes) {
             let (timeouts, parked) = tree.timeouts;
@@ -283,14 +289,15 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// Writes set-wise; where that fails, one by one, so that what fails is known by name.
-    async fn write_all(&self, writes: &[TreeWrite]) -> Vec<Written> {
+    async fn write_all(&self, writes: &[TreeWrite], commit_id: &str, now: Millis) -> Vec<Written> {
         if writes.is_empty() {
             return Vec::new();
         }
-        let commit_id = random_name(&self.random);
-        let mut storing = store_held(writes, &commit_id, false);
+        let lease = self.lease(now);
+        let mut storing = store_held(writes, commit_id, false, &lease);
         let error = match self.database.batch(storing.take()).await {
             Ok(results) => {
+                self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();
                 let outcome = |place| {
                     if held.binary_search(&place).is_ok() {
@@ -304,7 +311,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Err(error) => error,
         };
         let stored = match error {
-            DatabaseError::Uncertain(_) => self.stored_by(writes, &commit_id).await,
+            DatabaseError::Uncertain(_) => self.stored_by(writes, commit_id).await,
             DatabaseError::Constraint(_) => BTreeSet::new(),
         };
         let mut outcomes = Vec::with_capacity(writes.len());
@@ -313,8 +320,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 outcomes.push(Written::Held);
                 continue;
             }
-            let mut storing = store_held(std::slice::from_ref(write), &random_name(&self.random), false);
+            let commit_id = random_name(&self.random);
+            let mut storing = store_held(std::slice::from_ref(write), &commit_id, false, &lease);
             let alone = self.database.batch(storing.take()).await;
+            if let Ok(results) = &alone {
+                self.claimed.borrow_mut().extend(storing.claims(results));
+            }
             outcomes.push(match alone {
                 Ok(results) if storing.held(&results).unwrap_or_default().is_empty() => Written::Moved,
                 Ok(_) => Written::Held,
@@ -350,6 +361,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let (load, reading) = load_trees(&targets, &self.cache, true);
             let results = self.read(load).await?;
             let now = self.clock.now();
+            let commit_id = random_name(&self.random);
+            let ids = EffectIds::new(now, &commit_id);
+            let making = self.making(&ids, &self.scope.origin);
             let mut trees: BTreeMap<EntityName, Deciding<'_>> = BTreeMap::new();
             for (target, found) in targets
                 .iter()
@@ -359,7 +373,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     Found::Loaded(loaded) => {
                         let deciding = trees
                             .entry(loaded.root_name())
-                            .or_insert_with(|| Deciding::new(*loaded, now, &self.random));
+                            .or_insert_with(|| Deciding::new(*loaded, now, &making));
                         deciding.touch_timers_at(&target.name);
                     }
                     Found::LeftOut => left_out = true,
@@ -368,7 +382,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
             }
             let writes: Vec<TreeWrite> = trees.values().filter_map(Deciding::write).collect();
-            for outcome in self.write_all(&writes).await {
+            for outcome in self.write_all(&writes, &commit_id, now).await {
                 match outcome {
                     Written::Held => report.rearmed = report.rearmed.saturating_add(1),
                     // An event may have written the entry of one region and left the others as they were.

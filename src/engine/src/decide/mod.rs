@@ -18,9 +18,10 @@ use statewright_core::target::{self, TargetStep};
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
 use statewright_core::tree::{EntityIx, Tree};
 
-use crate::database::{Random, Statement, random_name};
+use crate::database::{Statement, random_name};
 use crate::error::Error;
 use crate::load::EntityName;
+use crate::outbox::{EffectRow, Making, PresentedRow, effects_of, presented};
 use crate::request::{self, EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
 use crate::store::{self, TreeWrite};
 use crate::trees::{Adoptable, Ended, Head, Heads, Loaded, Member, SeenAtPath, legacy_places};
@@ -32,7 +33,7 @@ const FEW_REGIONS: usize = 16;
 /// One tree on its way through a request: what was read, and what was decided since.
 #[derive(Clone)]
 pub(crate) struct Deciding<'a> {
-    random: &'a dyn Random,
+    making: &'a Making<'a>,
     /// The tree as it is by now; none while its root does not exist.
     tree: Option<Tree>,
     /// By entity, in the order of the tree.
@@ -53,6 +54,13 @@ pub(crate) struct Deciding<'a> {
     would_make: Vec<(MachineId, EntityId)>,
     commits: Vec<Commit>,
     moved: Vec<(EntityIx, RegionIx)>,
+    /// What the commits call for.
+    effects: Vec<EffectRow>,
+    /// The transitions to be presented, where the tenant has subscriptions.
+    presented: Vec<PresentedRow>,
+    subscribed: bool,
+    /// Whether what is being decided is to be followed by its effects (S2.114, S2.117).
+    dispatches: bool,
     /// The context of a root that is made, as JSON.
     made_with: Option<String>,
     /// About the bytes of the rows that were decided.
@@ -72,7 +80,7 @@ struct Asked {
 
 impl<'a> Deciding<'a> {
     /// Begins with what was read. The time is read after the rows (M5).
-    pub(crate) fn new(loaded: Loaded, now: Millis, random: &'a dyn Random) -> Self {
+    pub(crate) fn new(loaded: Loaded, now: Millis, making: &'a Making<'a>) -> Self {
         let root = loaded.root_name();
         let asked = Asked {
             ended: loaded.ended,
@@ -88,7 +96,7 @@ impl<'a> Deciding<'a> {
             None => (None, Vec::new()),
         };
         Self {
-            random,
+            making,
             tree,
             members,
             asked: BTreeMap::from([(loaded.name, asked)]),
@@ -102,12 +110,21 @@ impl<'a> Deciding<'a> {
             would_make: Vec::new(),
             commits: Vec::new(),
             moved: Vec::new(),
+            effects: Vec::new(),
+            presented: Vec::new(),
+            subscribed: loaded.subscribed,
+            dispatches: true,
             made_with: None,
             written: 0,
             timeouts: 0,
             parked: 0,
             now,
         }
+    }
+
+    /// Begins anew with what was read since.
+    pub(crate) fn again(&self, loaded: Loaded, now: Millis) -> Self {
+        Self::new(loaded, now, self.making)
     }
 
     /// Adds what was read, in the same batch, for another entity of the same tree.
@@ -241,14 +258,32 @@ impl<'a> Deciding<'a> {
                 return Err(error);
             }
         };
+        self.dispatches = request.dispatch;
         for commit in commits.before {
             self.take(commit);
         }
-        match commits.outcome {
-            Outcome::Commit(commit) => self.take(*commit),
-            Outcome::Duplicate | Outcome::NoTransition => {}
-            Outcome::Refusal(refusal) => return Err(refusal.into()),
+        let refused = match commits.outcome {
+            Outcome::Commit(commit) => {
+                self.take(*commit);
+                None
+            }
+            Outcome::Duplicate | Outcome::NoTransition => None,
+            Outcome::Refusal(refusal) => Some(refusal),
+        };
+        self.dispatches = true;
+        if let Some(refusal) = refused {
+            return Err(refusal.into());
         }
+        self.told(answer, entity, request, explanation)
+    }
+
+    fn told(
+        &self,
+        answer: Option<Answer>,
+        entity: EntityIx,
+        request: &EventRequest,
+        explanation: Option<Explanation>,
+    ) -> Result<Answer, Error> {
         let (Some(answer), Some(tree)) = (answer, &self.tree) else {
             return Err(no_entity(&self.root));
         };
@@ -317,6 +352,23 @@ impl<'a> Deciding<'a> {
     /// Keeps a commit that was decided.
     fn take(&mut self, commit: Commit) {
         self.sync();
+        if self.dispatches
+            && let Some(tree) = &self.tree
+        {
+            let members = &self.members;
+            let uid = |entity: EntityIx| {
+                members
+                    .get(entity.place())
+                    .map_or_else(String::new, |member| member.uid.clone())
+            };
+            let tenant = self.root.tenant.as_str();
+            let effects = effects_of(&commit, tree, tenant, &uid, self.making, &mut self.written);
+            self.effects.extend(effects);
+            if self.subscribed {
+                let presented = presented(&commit, tree, self.making, self.now, &mut self.written);
+                self.presented.extend(presented);
+            }
+        }
         self.commits.push(commit);
     }
 
@@ -328,7 +380,7 @@ impl<'a> Deciding<'a> {
             .map(|(_, entity)| {
                 let head = self.heads.get(entity.machine().id().as_str());
                 Member {
-                    uid: random_name(self.random),
+                    uid: random_name(self.making.random),
                     revision: head.map_or(self.head.revision, |head| head.revision),
                     base: Version(0),
                     created_at: self.now,
@@ -398,7 +450,7 @@ impl<'a> Deciding<'a> {
         self.tree = Some(tree);
         self.members.clear();
         self.members.push(Member {
-            uid: random_name(self.random),
+            uid: random_name(self.making.random),
             revision: self.head.revision,
             base: Version(0),
             created_at: self.now,
@@ -586,7 +638,7 @@ impl<'a> Deciding<'a> {
 
     /// What is to be written, if anything.
     pub(crate) fn write(&self) -> Option<TreeWrite> {
-        TreeWrite::new(
+        let mut write = TreeWrite::new(
             &self.root.tenant,
             self.tree.as_ref()?,
             &self.members,
@@ -594,7 +646,10 @@ impl<'a> Deciding<'a> {
             &self.moved,
             self.made_with.as_deref(),
             self.now,
-        )
+        )?;
+        let uid = |of: EntityIx| self.uid(of).to_owned();
+        write.add_effects(self.tree.as_ref()?, &uid, &self.effects, &self.presented);
+        Some(write)
     }
 
     /// A child that a refusal could not make, since an entity stands there that is nobody's: it can be adopted (R9).

@@ -1,6 +1,12 @@
 //! The outbox: every effect is a row written with its transition, and delivered at least once, in order in its lane (design 4,
 //! I7, S0.30 to S0.53, S2.115 to S2.126).
 
+pub(crate) mod ids;
+mod rows;
+
+pub use rows::MOST_HOPS;
+pub(crate) use rows::{EffectRow, Making, PresentedRow, effects_of, presented};
+
 /// The id of an effect's row, for a delivery that this process is to make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {

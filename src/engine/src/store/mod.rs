@@ -11,15 +11,16 @@ use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Ver
 use statewright_core::machine::RegionIx;
 use statewright_core::tree::{EntityIx, Status, Tree};
 
-use crate::database::Statement;
+use crate::database::{Param, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of};
+use crate::outbox::Claim;
 use crate::trees::Member;
 
 pub(crate) use sql::{
     ADOPT, ADOPT_BELOW, ENTITIES, ENTRIES, FORWARDS, GUARD, HELD_ENTITIES, HELD_ENTRIES, HELD_FORWARDS,
-    HELD_HISTORY, HELD_HISTORY_NUMBERED, HELD_INSTANCES, HELD_TIMERS, HISTORY, HISTORY_NUMBERED, HOLD,
-    INSTANCES, RELEASE, TIMERS,
+    HELD_HISTORY, HELD_HISTORY_NUMBERED, HELD_INSTANCES, HELD_OUTBOX, HELD_PRESENTED, HELD_TIMERS, HISTORY,
+    HISTORY_NUMBERED, HOLD, INSTANCES, OUTBOX, PRESENTED, RELEASE, TIMERS,
 };
 
 /// Most bytes of one JSON parameter: D1 takes 2 MB.
@@ -37,6 +38,8 @@ pub(crate) struct TreeWrite {
     timers: Vec<TimerRow>,
     instances: Vec<InstanceRow>,
     forwards: Vec<(String, String, String)>,
+    outbox: Vec<OutboxRow>,
+    presented: Vec<OutboxRow>,
 }
 
 /// An entity of a tree that is written, by its place in [`TreeWrite::names`].
@@ -92,6 +95,17 @@ impl From<&Timer> for TimerColumns {
             Timer::Parked { due, error } => Self(Some(*due), None, Some(error.to_string())),
         }
     }
+}
+
+/// A row of the outbox as a JSON array, without what stands before it: the place of its tree.
+#[derive(Debug)]
+struct OutboxRow(String);
+
+/// Until when effects are claimed by whoever writes them; where that one sends nothing, they are due at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lease {
+    pub(crate) now: Millis,
+    pub(crate) until: Option<Millis>,
 }
 
 #[derive(Debug)]
@@ -183,16 +197,20 @@ pub(crate) struct Storing {
     holds: usize,
     /// Those that say which ids the history rows got.
     numbered: Vec<usize>,
+    /// Those that say which effects are claimed.
+    claiming: Vec<usize>,
 }
 
 impl Storing {
     fn new(statements: Vec<Statement>, holds: usize) -> Self {
-        let numbered = |(_, statement): &(usize, &Statement)| {
-            [HISTORY_NUMBERED, HELD_HISTORY_NUMBERED].contains(&statement.sql)
+        let places = |of: &[&str]| {
+            let those = statements.iter().enumerate();
+            let those = those.filter(|(_, statement)| of.contains(&statement.sql));
+            those.map(|(place, _)| place).collect()
         };
-        let numbered = statements.iter().enumerate().filter(numbered);
         Self {
-            numbered: numbered.map(|(place, _)| place).collect(),
+            numbered: places(&[HISTORY_NUMBERED, HELD_HISTORY_NUMBERED]),
+            claiming: places(&[OUTBOX, PRESENTED, HELD_OUTBOX, HELD_PRESENTED]),
             statements,
             holds,
         }
@@ -212,6 +230,16 @@ impl Storing {
         }
     }
 
+    /// The effects that are claimed for whoever wrote them.
+    pub(crate) fn claims(&self, results: &[Vec<String>]) -> Vec<Claim> {
+        let rows = self.claiming.iter().flat_map(|place| rows_of(results, *place));
+        rows.filter_map(|row| {
+            let (tenant, id, claimed): (String, String, u8) = decode(row).ok()?;
+            (claimed == 1).then_some(Claim { tenant, id, claim: 1 })
+        })
+        .collect()
+    }
+
     /// The ids that the history rows got.
     pub(crate) fn numbers(&self, results: &[Vec<String>]) -> Result<RowNumbers, Error> {
         RowNumbers::read(self.numbered.iter().flat_map(|place| rows_of(results, *place)))
@@ -220,10 +248,12 @@ impl Storing {
 
 /// The statements that store one tree: the batch aborts where anything that it was decided on has changed. With
 /// `numbered` they say which ids its history rows got.
-pub(crate) fn store_one(write: &TreeWrite, commit_id: &str, numbered: bool) -> Storing {
+pub(crate) fn store_one(write: &TreeWrite, commit_id: &str, numbered: bool, lease: &Lease) -> Storing {
     let history = if numbered { HISTORY_NUMBERED } else { HISTORY };
     let writes = std::slice::from_ref(write);
-    let sql = [ENTITIES, ENTRIES, history, TIMERS, INSTANCES, FORWARDS];
+    let sql = [
+        ENTITIES, ENTRIES, history, TIMERS, INSTANCES, FORWARDS, OUTBOX, PRESENTED,
+    ];
     let mut batch = Vec::new();
     let mut guards = JsonRows::default();
     // What is written is guarded by its own rows.
@@ -241,12 +271,12 @@ pub(crate) fn store_one(write: &TreeWrite, commit_id: &str, numbered: bool) -> S
             .parameters()
             .map(|rows| Statement::new(GUARD, [rows.into()])),
     );
-    batch.extend(statements(writes, commit_id, sql));
+    batch.extend(statements(writes, commit_id, sql, lease));
     Storing::new(batch, 0)
 }
 
 /// The statements that store the trees that hold, and say which those are.
-pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str, numbered: bool) -> Storing {
+pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str, numbered: bool, lease: &Lease) -> Storing {
     let mut rows = JsonRows::default();
     for (tree, write) in (0_usize..).zip(writes) {
         // What a tree depends on is looked at by one statement.
@@ -281,8 +311,10 @@ pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str, numbered: bool) 
         HELD_TIMERS,
         HELD_INSTANCES,
         HELD_FORWARDS,
+        HELD_OUTBOX,
+        HELD_PRESENTED,
     ];
-    batch.extend(statements(writes, commit_id, sql));
+    batch.extend(statements(writes, commit_id, sql, lease));
     batch.push(Statement::new(RELEASE, [commit_id.into()]));
     Storing::new(batch, holds)
 }
@@ -308,17 +340,36 @@ impl RowNumbers {
     }
 }
 
-fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 6]) -> Vec<Statement> {
-    let mut rows: [JsonRows; 6] = std::array::from_fn(|_| JsonRows::default());
+/// The kinds of rows that a tree has.
+const KINDS: usize = 8;
+
+fn statements(
+    writes: &[TreeWrite],
+    commit_id: &str,
+    sql: [&'static str; KINDS],
+    lease: &Lease,
+) -> Vec<Statement> {
+    let mut rows: [JsonRows; KINDS] = std::array::from_fn(|_| JsonRows::default());
     for (tree, write) in (0_usize..).zip(writes) {
         write.add_rows(tree, &mut rows);
     }
     let mut batch = Vec::new();
     // A statement takes the commit where its rows have it, or are of the trees that hold.
     let alone = [ENTITIES, ENTRIES, TIMERS, INSTANCES, FORWARDS];
+    let claiming = [OUTBOX, PRESENTED, HELD_OUTBOX, HELD_PRESENTED];
     for (sql, rows) in sql.into_iter().zip(rows) {
         batch.extend(rows.parameters().map(|rows| {
-            if alone.contains(&sql) {
+            if claiming.contains(&sql) {
+                Statement::new(
+                    sql,
+                    [
+                        rows.into(),
+                        commit_id.into(),
+                        lease.now.into(),
+                        lease.until.map_or(Param::Null, Param::from),
+                    ],
+                )
+            } else if alone.contains(&sql) {
                 Statement::new(sql, [rows.into()])
             } else {
                 Statement::new(sql, [rows.into(), commit_id.into()])
@@ -329,9 +380,24 @@ fn statements(writes: &[TreeWrite], commit_id: &str, sql: [&'static str; 6]) -> 
 }
 
 impl TreeWrite {
-    /// Adds its rows, as the statements take them: entities, entries, history, timers, places, what was handed on.
-    fn add_rows(&self, tree: usize, rows: &mut [JsonRows; 6]) {
-        let [entities, entries, history, timers, instances, forwards] = rows;
+    /// Adds its rows, as the statements take them: entities, entries, history, timers, places, what was handed on, effects,
+    /// what is to be presented.
+    fn add_rows(&self, tree: usize, rows: &mut [JsonRows; KINDS]) {
+        let [
+            entities,
+            entries,
+            history,
+            timers,
+            instances,
+            forwards,
+            outbox,
+            presented,
+        ] = rows;
+        for (those, rows) in [(&self.outbox, outbox), (&self.presented, presented)] {
+            for OutboxRow(row) in those {
+                rows.push_text(&format!("[{tree},{row}"));
+            }
+        }
         let tenant = self.tenant.as_str();
         let named = |of: NameIx| self.names.get(of);
         for row in &self.entities {

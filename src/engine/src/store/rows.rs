@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use statewright_core::answer::{ActionView, OwnerView, actions_of};
 use statewright_core::commit::Commit;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
 use statewright_core::tree::{EntityIx, Status, Tree};
 
-use super::{EntityRow, EntryRow, HistoryRow, InstanceRow, NameIx, Named, TimerRow, TreeWrite, json_text};
+use super::{
+    EntityRow, EntryRow, HistoryRow, InstanceRow, NameIx, Named, OutboxRow, TimerRow, TreeWrite, json_text,
+};
+use crate::outbox::{EffectRow, PresentedRow};
 use crate::trees::Member;
 
 /// What of a tree is being written.
@@ -214,6 +218,14 @@ impl<'a> Writing<'a> {
     }
 }
 
+impl OutboxRow {
+    fn new(row: &impl Serialize) -> Self {
+        // A tuple is an array: without its bracket it goes behind its tree.
+        let text = json_text(row);
+        Self(text.strip_prefix('[').unwrap_or(&text).to_owned())
+    }
+}
+
 impl TreeWrite {
     /// What to write of a tree: its commits, and the timers that moved without one. `None` where that is nothing.
     /// `made_with` is the context with which the root was made.
@@ -238,6 +250,8 @@ impl TreeWrite {
                 timers: Vec::new(),
                 instances: Vec::new(),
                 forwards: Vec::new(),
+                outbox: Vec::new(),
+                presented: Vec::new(),
             },
             named: BTreeMap::new(),
             now,
@@ -299,6 +313,54 @@ impl TreeWrite {
         let write = writing.write;
         let nothing = write.entities.is_empty() && write.timers.is_empty();
         (!nothing).then_some(write)
+    }
+
+    /// Adds what its commits call for.
+    pub(crate) fn add_effects(
+        &mut self,
+        tree: &Tree,
+        uid: &dyn Fn(EntityIx) -> String,
+        effects: &[EffectRow],
+        presented: &[PresentedRow],
+    ) {
+        let tenant = self.tenant.as_str().to_owned();
+        // Of each lane the first row alone can be claimed.
+        let mut lanes: BTreeSet<&str> = BTreeSet::new();
+        for row in effects {
+            let entity = tree.entity(row.of);
+            let first = row.error.is_none() && lanes.insert(&row.lane);
+            self.outbox.push(OutboxRow::new(&(
+                &tenant,
+                &row.id,
+                row.kind,
+                &row.lane,
+                row.version,
+                row.place,
+                &row.sink,
+                &row.target,
+                entity.machine().id(),
+                entity.id(),
+                &row.effect,
+                &row.error,
+                u8::from(first),
+            )));
+        }
+        for row in presented {
+            let entity = tree.entity(row.of);
+            self.presented.push(OutboxRow::new(&(
+                &tenant,
+                &row.event_id,
+                uid(row.of),
+                row.version,
+                row.place,
+                entity.machine().id(),
+                entity.id(),
+                &row.from,
+                &row.to,
+                &row.event_type,
+                &row.document,
+            )));
+        }
     }
 
     /// The incarnation and the identity key of its first row: where that one is stored, all of it is.

@@ -156,6 +156,69 @@ pub(crate) const FORWARDS: &str = write_forwards!(" WHERE true");
 /// The same, of a set-wise commit.
 pub(crate) const HELD_FORWARDS: &str = write_forwards!(held!("0"));
 
+/// The columns of a new row of the outbox.
+macro_rules! outbox_columns {
+    () => {
+        "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, \
+           subscription, effect, attempt, tries, claim, claimed, held, due_at, created_at, finished_at, error) "
+    };
+}
+
+/// Which effects the writer is to deliver: [tenant, id, whether it is claimed].
+macro_rules! claims {
+    () => {
+        " RETURNING json_array(tenant, id, claimed)"
+    };
+}
+
+macro_rules! write_outbox {
+    ($filter:expr) => {
+        concat!(
+            outbox_columns!(),
+            "SELECT v->>1, v->>2, v->>2, v->>3, CASE WHEN v->>12 IS NULL THEN 'pending' ELSE 'dead' END, v->>4, v->>5, v->>6, \
+               v->>7, v->>8, v->>9, v->>10, NULL, v->>11, own, own, own, own, 0, \
+               CASE WHEN free THEN coalesce(?4, ?3) END, ?3, CASE WHEN v->>12 IS NOT NULL THEN ?3 END, v->>12 \
+             FROM (SELECT v, free, free AND ?4 IS NOT NULL AS own FROM ( \
+               SELECT r.value AS v, r.value->>13 = 1 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.tenant = r.value->>1 \
+                 AND p.lane = r.value->>4 AND p.status = 'pending') AS free FROM json_each(?1) r",
+            $filter,
+            ")) WHERE ?2 IS NOT NULL",
+            claims!()
+        )
+    };
+}
+
+macro_rules! write_presented {
+    ($filter:expr) => {
+        concat!(
+            outbox_columns!(),
+            "SELECT v->>1, v->>2 || '~' || id, v->>2, 'presentation', 'pending', v->>3 || ':' || id, v->>4, v->>5, \
+               v->>1 || char(10) || id, id, v->>6, v->>7, id, v->>11, own, own, own, own, free AND NOT active, \
+               CASE WHEN free AND active THEN coalesce(?4, ?3) END, ?3, NULL, NULL \
+             FROM (SELECT v, id, active, free, free AND active AND ?4 IS NOT NULL AS own FROM ( \
+               SELECT v, id, active, turn = 1 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.tenant = v->>1 \
+                 AND p.lane = v->>3 || ':' || id AND p.status = 'pending') AS free FROM ( \
+                 SELECT r.value AS v, s.id, s.active, \
+                   row_number() OVER (PARTITION BY r.value->>3, s.id ORDER BY r.value->>4, r.value->>5) AS turn \
+                 FROM json_each(?1) r CROSS JOIN subscriptions s ON s.tenant = r.value->>1 AND s.source = 'machines' \
+                   AND coalesce(s.machine, r.value->>6) = r.value->>6 AND coalesce(s.from_state, r.value->>8) = r.value->>8 \
+                   AND coalesce(s.to_state, r.value->>9) = r.value->>9 AND coalesce(s.event, r.value->>10) = r.value->>10",
+            $filter,
+            "))) WHERE ?2 IS NOT NULL",
+            claims!()
+        )
+    };
+}
+
+/// Effects of one commit ?2, at ?3: the first of each free lane claimed until ?4, or due where that is null.
+pub(crate) const OUTBOX: &str = write_outbox!("");
+/// Effects of a set-wise commit.
+pub(crate) const HELD_OUTBOX: &str = write_outbox!(held!("0"));
+/// Presentations of one commit's transitions to the subscriptions that match them.
+pub(crate) const PRESENTED: &str = write_presented!("");
+/// The same, of a set-wise commit.
+pub(crate) const HELD_PRESENTED: &str = write_presented!(held!("0"));
+
 /// Aborts unless entities that a commit only read are as they were: a JSON array of [tenant, machine, entity, uid,
 /// version].
 pub(crate) const GUARD: &str = "INSERT INTO violations (violated) SELECT 'parent' FROM json_each(?1) t \

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::load::{EntityName, Seen, decode, read_params, rows_of, text};
 use crate::stored::{Columns, Instance, corrupt};
 
-pub(crate) use sql::{DEFINITIONS, SEEN, SEEN_IN_TREES, SHARED, TREES};
+pub(crate) use sql::{DEFINITIONS, SEEN, SEEN_IN_TREES, SHARED, SUBSCRIBED, TREES};
 
 /// How many bytes of contexts, remembered params or definitions one set-wise read brings.
 pub(crate) const MOST_LOADED_BYTES: i64 = 16 * 1024 * 1024;
@@ -145,6 +145,8 @@ pub(crate) struct Loaded {
     pub(crate) occupied: Vec<(MachineId, EntityId)>,
     /// Those of them that are nobody's child.
     pub(crate) adoptable: Vec<Adoptable>,
+    /// Whether the tenant has subscriptions to machines.
+    pub(crate) subscribed: bool,
 }
 
 impl Loaded {
@@ -175,6 +177,7 @@ impl Loaded {
             library: None,
             occupied: Vec::new(),
             adoptable: Vec::new(),
+            subscribed: one.subscribed,
         }
     }
 
@@ -326,9 +329,10 @@ pub(crate) fn load_trees(
         ));
         statements.push(Statement::new(SEEN_IN_TREES, [rows.clone(), budget()]));
         if targets.len() > 1 {
-            statements.push(Statement::new(SHARED, [rows]));
+            statements.push(Statement::new(SHARED, [rows.clone()]));
         }
     }
+    statements.push(Statement::new(SUBSCRIBED, [rows]));
     (statements, Reading { known, whole })
 }
 
@@ -454,6 +458,11 @@ pub(crate) fn loaded_trees(
     reading: Reading,
 ) -> Result<Vec<Found>, Error> {
     let Reading { known, whole } = reading;
+    let (results, last) = results.split_at(results.len().saturating_sub(1));
+    let subscribed: BTreeSet<String> = rows_of(last, 0)
+        .iter()
+        .map(|row| decode(row))
+        .collect::<Result<_, _>>()?;
     let definitions = Definitions::read(rows_of(results, 2), targets, cache, known)?;
     let mut seen: Vec<Result<Remembered, Found>> =
         targets.iter().map(|_| Ok(Remembered::default())).collect();
@@ -479,6 +488,13 @@ pub(crate) fn loaded_trees(
                 None => assemble::assemble(target, members, seen, &definitions, whole),
             },
             (Err(other), _) | (_, Err(other)) => other,
+        };
+        let one = match one {
+            Found::Loaded(mut loaded) => {
+                loaded.subscribed = subscribed.contains(target.name.tenant.as_str());
+                Found::Loaded(loaded)
+            }
+            other => other,
         };
         found.push(match one {
             // Nothing came before it in this read: it does not fit any.

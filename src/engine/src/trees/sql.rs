@@ -1,6 +1,6 @@
 //! The statements of a set-wise read.
 
-use crate::load::revision_joins;
+use crate::load::{is_subscribed, revision_joins};
 use crate::stored::{instance_columns, stored_columns};
 
 /// The entities that are asked for, and the roots of their trees; `root` is the first of those that are of the same tree.
@@ -121,6 +121,12 @@ pub(crate) const SEEN_IN_TREES: &str = concat!(
          FROM instances i CROSS JOIN entities e ON e.tenant = i.tenant AND e.machine_id = i.machine_id \
            AND e.entity_id = i.entity_id WHERE i.uid = f.uid) END) AS j \
      FROM found f CROSS JOIN history h ON h.id = f.row"
+);
+
+/// The tenants of which somebody may have to be told of transitions.
+pub(crate) const SUBSCRIBED: &str = concat!(
+    "SELECT json_quote(t.tenant) FROM (SELECT DISTINCT value->>0 AS tenant FROM json_each(?1)) t WHERE ",
+    is_subscribed!("t.tenant")
 );
 
 /// The definitions that members run by, and the heads that children of theirs can be made of. Those of the hashes ?2 do
