@@ -152,6 +152,9 @@ pub enum Error {
     /// The request was answered before: this is its answer again. No failure.
     #[error("the request was answered before")]
     Replayed(Box<Replay>),
+    /// A webhook is of no source, or not signed as its source asks for: which of these is not told.
+    #[error("there is no such source, or the request is not signed with its secret")]
+    Unauthorized,
     /// A thing of that kind and name is unknown.
     #[error("there is no {what} `{name}`")]
     Unknown {
@@ -261,6 +264,7 @@ impl Error {
             Self::InboxUnavailable => Code::InboxUnavailable,
             // Hosts answer what it holds.
             Self::Replayed(_) => Code::Conflict,
+            Self::Unauthorized => Code::Unauthorized,
             Self::Unknown { .. } => Code::NotFound,
             Self::LimitReached { .. } => Code::LimitReached,
             Self::OutboxStatus { .. } => Code::OutboxStatus,

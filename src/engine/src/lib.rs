@@ -28,8 +28,10 @@ mod revisions;
 pub mod scanner;
 pub mod scheduler;
 pub mod schema;
+pub mod secrets;
 
 pub mod settings;
+pub mod signature;
 mod store;
 mod stored;
 pub mod tree_view;

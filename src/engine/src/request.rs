@@ -114,11 +114,11 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn key(&self, key: &str) -> String {
+    pub(crate) fn key(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
     }
 
-    fn given(&self, key: &str) -> Option<&'a Value> {
+    pub(crate) fn given(&self, key: &str) -> Option<&'a Value> {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn optional_text(&self, key: &str) -> Result<Option<&'a str>, Error> {
+    pub(crate) fn optional_text(&self, key: &str) -> Result<Option<&'a str>, Error> {
         if self.given(key).is_some() {
             self.text(key).map(Some)
         } else {
@@ -138,7 +138,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
+    pub(crate) fn flag(&self, key: &str, default: bool) -> Result<bool, Error> {
         match self.given(key) {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(self.wrong(key, other, "true or false")),
@@ -154,7 +154,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn wrong(&self, key: &str, value: &Value, expected: &str) -> Error {
+    /// Refuses keys that nothing reads.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), Error> {
+        match self.object.keys().find(|key| !known.contains(&key.as_str())) {
+            Some(unknown) => Err(Error::invalid(
+                format!("{}[{}]", self.path, Value::from(unknown.as_str())),
+                "nothing reads it",
+                format!("one of `{}`", known.join("`, `")),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn wrong(&self, key: &str, value: &Value, expected: &str) -> Error {
         Error::invalid(self.key(key), format!("it is {}", kind_of(value)), expected)
     }
 
