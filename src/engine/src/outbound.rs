@@ -13,6 +13,8 @@ pub struct OutboundRequest {
     pub body: Option<String>,
     /// How long an answer is waited for.
     pub timeout_ms: u64,
+    /// Whether the body of an acceptance is wanted too.
+    pub wants_body: bool,
 }
 
 /// What came back. Redirects are not followed: they come back as they are.

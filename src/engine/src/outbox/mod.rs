@@ -1,8 +1,14 @@
 //! The outbox: every effect is a row written with its transition, and delivered at least once, in order in its lane (design 4,
 //! I7, S0.30 to S0.53, S2.115 to S2.126).
 
+mod deliver;
 pub(crate) mod ids;
 mod rows;
+mod send;
+pub(crate) mod sql;
+mod times;
+
+pub use deliver::{Delivered, Told};
 
 pub use rows::MOST_HOPS;
 pub(crate) use rows::{EffectRow, Making, PresentedRow, effects_of, presented};

@@ -1,0 +1,93 @@
+//! The statements of the outbox's delivery.
+
+/// What a claim does to a row.
+macro_rules! claimed {
+    () => {
+        "UPDATE outbox SET attempt = attempt + 1, tries = tries + 1, claim = claim + 1, claimed = 1, due_at = ?2 "
+    };
+}
+
+macro_rules! claims {
+    () => {
+        " RETURNING json_array(tenant, id, claim)"
+    };
+}
+
+/// Claims what is due at ?1 until ?2: at most ?3 rows, of the sinks behind ?4 and but for those of the JSON array ?5, each
+/// sink's first before any sink's second. Sinks are found by leaps over the index, so that what one has piled up keeps no
+/// other waiting.
+pub(crate) const CLAIM_DUE: &str = concat!(
+    "WITH RECURSIVE sinks (sink) AS ( \
+       SELECT (SELECT min(o.sink) FROM outbox o WHERE o.due_at IS NOT NULL AND o.sink > ?4) \
+       UNION ALL SELECT (SELECT min(o.sink) FROM outbox o WHERE o.due_at IS NOT NULL AND o.sink > sinks.sink) \
+         FROM sinks WHERE sinks.sink IS NOT NULL LIMIT 1000), \
+     waiting (sink) AS MATERIALIZED ( \
+       SELECT sink FROM sinks WHERE sink IS NOT NULL AND sink NOT IN (SELECT value FROM json_each(?5)) \
+         AND (SELECT min(o.due_at) FROM outbox o WHERE o.sink = sinks.sink AND o.due_at IS NOT NULL) <= ?1 LIMIT ?3), \
+     share (most) AS MATERIALIZED (SELECT (?3 - 1) / max(count(*), 1) FROM waiting) ",
+    claimed!(),
+    "WHERE (tenant, id) IN (SELECT tenant, id FROM ( \
+       SELECT o.tenant, o.id, o.due_at, row_number() OVER (PARTITION BY o.sink ORDER BY o.due_at) AS turn \
+       FROM waiting CROSS JOIN outbox o ON o.sink = waiting.sink AND o.due_at IS NOT NULL \
+         AND o.due_at <= coalesce((SELECT k.due_at FROM outbox k WHERE k.sink = waiting.sink AND k.due_at IS NOT NULL \
+           AND k.due_at <= ?1 ORDER BY k.due_at LIMIT 1 OFFSET (SELECT most FROM share)), ?1)) \
+     ORDER BY turn, due_at LIMIT ?3)",
+    claims!()
+);
+
+/// Claims rows of the JSON array ?3, [tenant, id], that are due at ?1 and claimed by nobody.
+pub(crate) const CLAIM_THESE: &str = concat!(
+    claimed!(),
+    "WHERE (tenant, id) IN (SELECT value->>0, value->>1 FROM json_each(?3)) AND status = 'pending' AND claimed = 0 \
+       AND due_at <= ?1",
+    claims!()
+);
+
+/// Claims the rows that lanes of the JSON array ?3, [tenant, lane], have got to.
+pub(crate) const CLAIM_NEXT: &str = concat!(
+    claimed!(),
+    "WHERE (tenant, id) IN (SELECT n.tenant, n.id FROM json_each(?3) l CROSS JOIN outbox n ON n.tenant = l.value->>0 \
+       AND n.lane = l.value->>1 AND n.status = 'pending' WHERE n.claimed = 0 AND n.due_at <= ?1)",
+    claims!()
+);
+
+/// What is to be sent, of claims that stand: a JSON array of [tenant, id, claim].
+pub(crate) const DELIVERIES: &str = "SELECT json_array(o.tenant, o.id, o.claim, o.event_id, o.kind, o.lane, o.sink, o.attempt, \
+       o.tries, o.denied_since, o.effect, s.sink, s.active) \
+     FROM json_each(?1) c CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 \
+     LEFT JOIN subscriptions s ON s.tenant = o.tenant AND s.id = o.subscription \
+     WHERE o.status = 'pending' AND o.claim = c.value->>2 AND o.claimed = 1";
+
+/// The secrets that these need: those that their headers name, and what they are signed with.
+pub(crate) const SECRETS: &str = "SELECT json_array(k.tenant, k.name, k.current, k.previous) FROM ( \
+       SELECT o.tenant, coalesce(s.sink->>'secret', ?2) AS name FROM json_each(?1) c \
+         CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 \
+         LEFT JOIN subscriptions s ON s.tenant = o.tenant AND s.id = o.subscription \
+       UNION SELECT o.tenant, h.value->>'secret' FROM json_each(?1) c \
+         CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 AND o.kind = 'webhook' \
+         CROSS JOIN json_each(o.effect, '$.headers') h WHERE h.type = 'object') n \
+     CROSS JOIN secrets k ON k.tenant = n.tenant AND k.name = n.name";
+
+/// The tokens that these need of the operator's event collector.
+pub(crate) const TOKENS: &str = "SELECT json_array(t.tenant, t.token) FROM ( \
+       SELECT DISTINCT o.tenant FROM json_each(?1) c CROSS JOIN outbox o ON o.tenant = c.value->>0 \
+         AND o.id = c.value->>1 AND o.kind = 'event') n CROSS JOIN ingest_tokens t ON t.tenant = n.tenant";
+
+/// Marks what became of claims, as far as they stand: [tenant, id, claim, status, due, how many attempts to take back, denied
+/// since, held, error, finished, entry of the list of attempts].
+pub(crate) const MARK: &str = "UPDATE outbox SET status = m.status, due_at = m.due_at, attempt = attempt - m.back, \
+       tries = tries - m.back, claimed = 0, denied_since = m.denied_since, held = m.held, error = m.error, \
+       finished_at = m.finished_at, attempts = CASE WHEN m.entry IS NULL THEN attempts ELSE json_insert( \
+         CASE WHEN json_array_length(attempts) >= 20 THEN json_remove(attempts, '$[0]') ELSE attempts END, \
+         '$[#]', json(m.entry)) END \
+     FROM (SELECT r.value->>0 AS tenant, r.value->>1 AS id, r.value->>2 AS claim, r.value->>3 AS status, \
+         r.value->>4 AS due_at, r.value->>5 AS back, r.value->>6 AS denied_since, r.value->>7 AS held, \
+         r.value->>8 AS error, r.value->>9 AS finished_at, r.value->>10 AS entry FROM json_each(?1) r LIMIT 1000) m \
+     WHERE outbox.tenant = m.tenant AND outbox.id = m.id AND outbox.claim = m.claim AND outbox.status = 'pending'";
+
+/// Keeps a token of the event collector.
+pub(crate) const KEEP_TOKEN: &str = "INSERT INTO ingest_tokens (tenant, token, created_at) VALUES (?1, ?2, ?3) \
+     ON CONFLICT (tenant) DO UPDATE SET token = excluded.token, created_at = excluded.created_at";
+
+/// Forgets a token that the collector does not take.
+pub(crate) const FORGET_TOKEN: &str = "DELETE FROM ingest_tokens WHERE tenant = ?1";
