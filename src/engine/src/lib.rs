@@ -34,6 +34,7 @@ pub mod settings;
 pub mod signature;
 mod store;
 mod stored;
+pub mod subscriptions;
 pub mod tree_view;
 mod trees;
 pub mod views;
