@@ -218,6 +218,9 @@ impl AllowList {
 
 /// The host of an authority, as it is written, and its port.
 fn split_port(authority: &str) -> Result<(&str, Option<u16>), AddressFault> {
+    if authority.starts_with('[') && !authority.contains(']') {
+        return Ok((authority, None));
+    }
     let after_brackets = authority.rfind(']').map_or(0, |at| at.saturating_add(1));
     let (brackets, rest) = authority.split_at(after_brackets);
     let Some((name, digits)) = rest.split_once(':') else {
@@ -371,7 +374,7 @@ fn private_ipv6(ip: Ipv6Addr) -> Option<&'static str> {
         [0xff00..=0xffff, ..] => Some("a multicast address"),
         [0x2002, ..] => Some("a 6to4 address"),
         [0x2001, 0, ..] => Some("a Teredo address"),
-        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some("a reserved address"),
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some("a reserved address"),
         [0x2000..=0x3fff, ..] => None,
         _ => Some("a reserved address"),
     }

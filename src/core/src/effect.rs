@@ -258,7 +258,7 @@ impl<'a> EffectSource<'a> {
         [self.row.from, self.row.to].map(|state| &*machine.state(state).name)
     }
 
-    /// What the seed sent (S2.114): written by hand, for it is in the way of every event with a webhook.
+    /// What the seed sent (S2.122): written by hand, for it is in the way of every event with a webhook.
     fn default_body(&self) -> String {
         let entity = self.entity();
         let [from, to] = self.states();

@@ -35,6 +35,8 @@ pub enum WarningKind {
     RefusedReentry,
     /// A guard can never hold, such as an order comparison with something that is no number.
     ImpossibleGuard,
+    /// A template takes from a place where no effect has anything, or a target's id from one that is no text.
+    UnknownPlace,
     /// A guard is malformed and so always passes (only in `statemachine-e1e4.v1`, S2.70).
     MalformedGuard,
     /// A key has no meaning and is ignored (only in `statemachine-e1e4.v1`).

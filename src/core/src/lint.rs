@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+mod places;
+
+use self::places::templates;
 use crate::contract::Contract;
 use crate::definition::shape::{MOST_LISTED, Path};
 use crate::definition::{Definition, Lifecycle, SubMachineDef};
@@ -26,6 +29,7 @@ pub(crate) fn warnings(definition: &Definition, contract: Contract) -> Vec<Warni
     lint.joins();
     lint.broadcasts();
     lint.reentries();
+    templates(&mut lint);
     lint.warnings
 }
 

@@ -219,7 +219,10 @@ fn next_part(rest: &str) -> Result<Option<(Part<'_>, &str)>, PlaceFault> {
     let Some(inner) = rest.strip_prefix('{') else {
         return brace("it has a `}` that closes nothing");
     };
-    let Some((pointer, behind)) = inner.split_once('}') else {
+    let closed = inner
+        .split_once('}')
+        .filter(|(pointer, _)| !pointer.contains('{'));
+    let Some((pointer, behind)) = closed else {
         return brace("it has a `{` that nothing closes");
     };
     if !pointer.starts_with('/') {

@@ -182,13 +182,19 @@ impl Method {
 }
 
 impl Definition {
-    /// Every action with its path: those of states in their order, then those of joins.
+    /// Every action with its path: those of states in their order, then those of joins, which only a parallel machine
+    /// has.
     pub(crate) fn all_actions(&self) -> impl Iterator<Item = (Path, &Action)> {
         let states = self.actions.iter().flatten().enumerate().map(|(index, def)| {
             let path = Path::root().key("actions").item(index).key("action");
             (path, &def.action)
         });
-        let joins = self.joins.iter().flatten().enumerate();
+        let joins = self
+            .joins
+            .iter()
+            .flatten()
+            .filter(|_| self.is_parallel())
+            .enumerate();
         let joins = joins.flat_map(|(place, join)| {
             let actions = join.actions.iter().flatten().enumerate();
             actions.map(move |(index, action)| {
