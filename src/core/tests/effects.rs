@@ -10,7 +10,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{NOW, event, machine, tree};
+use common::{NOW, any_json, event, machine, tree};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use statewright_core::commit::{Commit, Outcome};
@@ -18,9 +18,7 @@ use statewright_core::definition::{Action, HeaderValue, Method};
 use statewright_core::effect::{Effect, EffectFault, EffectSource, MAX_BODY_BYTES, SOURCE_KEYS, render};
 use statewright_core::ids::Millis;
 use statewright_core::step::{Event, apply};
-use statewright_core::template::{
-    Document, FillError, check_pointer, check_text, fill, fill_within, json_bytes, pointers, text,
-};
+use statewright_core::template::{Document, FillError};
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
 use statewright_core::tree::{EntityIx, Tree};
 
@@ -527,99 +525,7 @@ fn an_effect_is_stored_short_and_read_again() {
     assert_eq!(broken.sink(), "");
 }
 
-#[test]
-fn texts_are_checked_as_they_are_filled() {
-    let document = json!({"a": {"b": "v"}, "": "root", "x}y": 1, "t~/": 2});
-    for (given, filled) in [
-        ("", ""),
-        ("plain ü", "plain ü"),
-        ("{/a/b}{/a/b}", "vv"),
-        ("{/}", "root"),
-        ("{/t~0~1}", "2"),
-        ("{{}}", "{}"),
-        ("}}{{{/a/b}", "}{v"),
-    ] {
-        assert_eq!(check_text(given), Ok(()), "{given}");
-        assert_eq!(text(given, &document).as_deref(), Ok(filled), "{given}");
-    }
-    for given in [
-        "{", "}", "{}", "{a}", "{ /a/b}", "{/a/b", "{/a{/b}", "{{/a/b}", "{/x}y}", "{/~}",
-    ] {
-        assert!(check_text(given).is_err(), "{given}");
-        assert!(text(given, &document).is_err(), "{given}");
-    }
-    assert!(check_text("a\u{7f}").is_err());
-    assert_eq!(pointers("a{/b}{{/c}}{/d/e}").collect::<Vec<_>>(), ["/b", "/d/e"]);
-    for (pointer, good) in [
-        ("", true),
-        ("/", true),
-        ("/a~0~1", true),
-        ("a", false),
-        ("/~", false),
-        ("/~2", false),
-    ] {
-        assert_eq!(check_pointer(pointer).is_ok(), good, "{pointer}");
-    }
-}
-
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        "[a-c\"\\\\é]{0,3}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map("[a-c/~]{0,2}", inner, 0..4)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
-        ]
-    })
-}
-
-/// Every pointer of a document, with what is there.
-fn all_pointers(value: &Value, at: String, found: &mut Vec<String>) {
-    match value {
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                all_pointers(item, format!("{at}/{index}"), found);
-            }
-        }
-        Value::Object(object) => {
-            for (key, item) in object {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                all_pointers(item, format!("{at}/{key}"), found);
-            }
-        }
-        _ => {}
-    }
-    found.push(at);
-}
-
 proptest! {
-    #[test]
-    fn every_place_of_any_document_is_taken_as_it_is(document in any_json()) {
-        let mut found = Vec::new();
-        all_pointers(&document, String::new(), &mut found);
-        for pointer in found {
-            prop_assert!(check_pointer(&pointer).is_ok());
-            let there = document.pointer(&pointer).unwrap();
-            prop_assert_eq!(&fill(&json!([{"$from": &pointer}]), &document)[0], there);
-            let bytes = there.to_string().len();
-            prop_assert_eq!(json_bytes(there, bytes), Some(bytes));
-            prop_assert_eq!(json_bytes(there, bytes - 1), None);
-            let template = json!({"$from": &pointer});
-            prop_assert!(fill_within(&template, &document, bytes).is_ok());
-            prop_assert!(fill_within(&template, &document, bytes - 1).is_err());
-        }
-    }
-
-    #[test]
-    fn a_template_without_places_is_itself(template in any_json()) {
-        prop_assert_eq!(fill(&template, &json!({})), template);
-    }
-
     #[test]
     fn the_document_of_an_effect_reads_as_its_whole_does(
         params in any_json(), context in any_json(), pointer in "(/(event|context|params|type|[a-c]|~0|~1|0|1)){0,5}/?"
@@ -632,16 +538,6 @@ proptest! {
         prop_assert_eq!(found.as_deref(), whole.pointer(&pointer));
     }
 
-    #[test]
-    fn any_text_is_checked_and_filled_without_a_panic(given in "[{}/~01ab\n]{0,12}") {
-        let document = json!({"a": "x", "b": 1});
-        if check_text(&given).is_err() && !given.contains('\n') {
-            prop_assert!(text(&given, &document).is_err());
-        }
-        let places = pointers(&given).count();
-        let braces = given.matches('{').count();
-        prop_assert!(places <= braces);
-    }
 }
 
 #[test]

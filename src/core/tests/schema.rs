@@ -36,7 +36,14 @@ fn order() -> Value {
         "joins": [{"when": {"payment": "captured", "fulfillment": "packed"}, "target_region": "fulfillment",
                    "target_state": "complete", "trigger": "level", "description": "done",
                    "actions": [{"type": "webhook", "url": "https://shop.example/done"}]}],
-        "actions": [{"on_enter": "packed", "region": "fulfillment", "action": {"type": "event", "event_type": "packed"}}],
+        "actions": [
+            {"on_enter": "packed", "region": "fulfillment", "action": {"type": "event", "event_type": "packed"}},
+            {"on_enter": "packed", "action": {"type": "webhook", "url": "https://shop.example/packed", "method": "PUT",
+             "headers": {"X-Shop": "1", "Authorization": {"secret": "shop", "prefix": "Bearer "}},
+             "body": [{"$from": "/entity_id"}], "signed": false}},
+            {"on_enter": "packed", "action": {"type": "transition", "machine_id": "parcel", "entity_id": "p-{/entity_id}",
+             "event_type": "pack", "params": {"of": {"$from": "/context/order", "default": 0}}, "create": false}}
+        ],
         "broadcast": ["pay"]
     })
 }
@@ -148,6 +155,40 @@ fn what_has_a_fault_of_shape_does_not_match() {
         ),
         ("/actions", Some(json!([{"on_enter": "open"}]))),
     ];
+    let webhook = |key: &str, value: Value| json!([{"on_enter": "open", "action": {"type": "webhook", "url": "https://example.com/", key: value}}]);
+    let transition = |key: &str, value: Value| {
+        let mut action =
+            json!({"type": "transition", "machine_id": "n", "entity_id": "e", "event_type": "go"});
+        action[key] = value;
+        json!([{"on_enter": "open", "action": action}])
+    };
+    let many: Value = (0..33)
+        .map(|n| (format!("h{n}"), json!("x")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let actions = [
+        webhook("method", json!("FETCH")),
+        webhook("headers", json!([])),
+        webhook("headers", many),
+        webhook("headers", json!({"a b": "x"})),
+        webhook("headers", json!({"Webhook-Id": "x"})),
+        webhook("headers", json!({"a": 1})),
+        webhook("headers", json!({"a": {"prefix": "x"}})),
+        webhook("headers", json!({"a": {"secret": "a/b"}})),
+        webhook("headers", json!({"a": {"secret": "s", "value": "x"}})),
+        webhook("signed", json!("no")),
+        webhook("retries", json!(1)),
+        transition("machine_id", json!("")),
+        transition("entity_id", json!("")),
+        transition("event_type", json!("$timeout")),
+        transition("event_type", json!("")),
+        transition("params", json!([])),
+        transition("create", json!("no")),
+        transition("to", json!("x")),
+    ];
+    let changes = changes
+        .into_iter()
+        .chain(actions.map(|actions| ("/actions", Some(actions))));
     for (pointer, value) in changes {
         let mut definition = door();
         let (parent, key) = pointer.rsplit_once('/').unwrap();

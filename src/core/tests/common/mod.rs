@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::{Map, Value};
 use statewright_core::definition::Definition;
 use statewright_core::entity::{Entity, Params};
@@ -98,4 +99,21 @@ pub fn golden(path: &str, text: &str) {
         kept == text,
         "{path} is not current; `BLESS=1 cargo test -p statewright-core` writes it anew. Now it would be:\n{text}"
     );
+}
+
+/// Any JSON, with names that pointers have to escape.
+pub fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-c\"\\\\é]{0,3}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-c/~]{0,2}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
 }
