@@ -28,6 +28,10 @@ pub(crate) const ENTRY_ROWS: &str = "SELECT json_array(n.region, h.id) FROM enti
      CROSS JOIN entries n ON n.uid = e.uid CROSS JOIN history h ON h.uid = e.uid AND h.identity_key = n.key \
      WHERE e.tenant = ?1 AND e.machine_id = ?2 AND e.entity_id = ?3";
 
+/// Aborts unless so many trees ?2 of a set-wise commit ?1 hold.
+pub(crate) const ALL_HELD: &str = "INSERT INTO violations (violated) SELECT 'tree' WHERE coalesce(( \
+       SELECT json_array_length(trees) FROM held WHERE commit_id = ?1), 0) < ?2";
+
 /// The incarnation ?1 and all that hangs below it: `below`.
 macro_rules! below {
     () => {
@@ -408,10 +412,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             };
             // Set-wise: nothing else in the batch would abort it where the entity has moved.
             let mut storing = store_held(&[write], &commit_id, false, &self.lease(now));
-            let error = match self.database.batch(storing.take()).await {
-                Ok(results) if storing.held(&results)?.is_empty() => {
-                    DatabaseError::Constraint("the entity moved".to_owned())
-                }
+            let mut batch = storing.take();
+            // A receipt says that they are free: so the batch is to end where they are not.
+            batch.insert(1, Statement::new(ALL_HELD, [commit_id.as_str().into(), 1.into()]));
+            let kept = || Receipt {
+                answer: Some(serde_json::json!({ "released": released }).to_string()),
+                outcome: "applied",
+                uid: deciding.uids().into_iter().next(),
+                ..Receipt::default()
+            };
+            let error = match self.write_in(&self.scope, batch, kept).await {
                 Ok(_) => return Ok(released),
                 Err(error) => {
                     tried = released;

@@ -15,6 +15,7 @@ use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
 use crate::load::{decode, rows_of};
+use crate::once::Receipt;
 use crate::outbound::Outbound;
 use crate::page::{Page, Paging, cut, plain};
 use crate::request;
@@ -274,7 +275,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let [a, b] = ids();
             let mut batch = vec![Statement::new(HEAD_STANDS, [a, b, head.into(), 0.into()])];
             batch.extend(DELETE.map(|sql| Statement::new(sql, ids())));
-            match self.database.batch(batch).await {
+            let deleted = || Receipt {
+                outcome: "applied",
+                ..Receipt::default()
+            };
+            match self.write_in(&self.scope, batch, deleted).await {
                 Ok(_) => return Ok(()),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use statewright_core::address::AllowList;
 use statewright_core::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
 use statewright_core::family::{self, Family};
 use statewright_core::fault::Warning;
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::in_flight::Lost;
 use crate::load::{decode, rows_of};
 use crate::machines::{StoredRevision, machine_view, raw};
+use crate::once::Receipt;
 use crate::outbound::Outbound;
 use crate::request;
 use crate::retry::Tries;
@@ -192,7 +194,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// # Errors
     /// The definition has faults, or there is such a machine.
     pub async fn create_machine(&self, tenant: &TenantId, body: &[u8]) -> Result<MachineView, Error> {
-        let read = read_definition(body, None)?;
+        let read = read_definition(body, None, &self.settings.allow)?;
         self.write_revision(tenant, &read, None).await
     }
 
@@ -221,7 +223,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 ));
             }
         };
-        let read = read_definition(body, Some(&id))?;
+        let read = read_definition(body, Some(&id), &self.settings.allow)?;
         if read.valid.definition.machine_id != id.as_str() {
             return Err(Error::invalid(
                 "$.machine_id",
@@ -318,9 +320,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     continue;
                 }
             };
-            match self.database.batch(batch).await {
+            let made = read.made(tenant, revision, now, created_at, warnings)?;
+            let kept = || Receipt {
+                answer: serde_json::to_string(&made).ok(),
+                outcome: "applied",
+                commit_id: Some(commit_id.clone()),
+                ..Receipt::default()
+            };
+            match self.write_in(&self.scope, batch, kept).await {
                 // Nothing is read again: a read that fails would hide that it was written, and may find another's.
-                Ok(_) => return read.made(tenant, revision, now, created_at, warnings),
+                Ok(_) => return Ok(made),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
                         tried.push(revision);
@@ -404,7 +413,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// # Errors
     /// The body is no JSON or larger than a definition may be. Faults are no error here: the answer lists them.
     pub async fn validate(&self, tenant: Option<&TenantId>, body: &[u8]) -> Result<ValidationView, Error> {
-        let checked = match read_definition(body, None) {
+        let checked = match read_definition(body, None, &self.settings.allow) {
             Ok(read) => match tenant.and_then(|tenant| read.family(tenant)) {
                 Some(family) => read.check(rows_of(&self.read(vec![family]).await?, 0)),
                 None => read.check(&[]),
@@ -429,7 +438,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
 /// Reads and checks a definition, and makes the text under which it is stored: its own keys, sorted, with the
 /// machine's id where the path alone names it.
-fn read_definition(body: &[u8], of_path: Option<&MachineId>) -> Result<Read, Error> {
+fn read_definition(body: &[u8], of_path: Option<&MachineId>, allow: &AllowList) -> Result<Read, Error> {
     let document = request::document(body)?;
     let own = match document {
         Value::Object(mut object) => {
@@ -450,6 +459,10 @@ fn read_definition(body: &[u8], of_path: Option<&MachineId>) -> Result<Read, Err
         });
     }
     let valid = Definition::read(&own).map_err(Error::InvalidDefinition)?;
+    let refused = valid.definition.address_faults(allow);
+    if !refused.is_empty() {
+        return Err(Error::InvalidDefinition(refused));
+    }
     // What was read compiles; were it not so, the definition would be refused here and not at its first event.
     Machine::compile(&valid)
         .map_err(|error| Error::invalid("$", error.to_string(), "names that are defined"))?;

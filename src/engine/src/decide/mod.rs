@@ -470,10 +470,6 @@ impl<'a> Deciding<'a> {
         self.tree.as_ref()
     }
 
-    pub(crate) fn now(&self) -> Millis {
-        self.now
-    }
-
     /// An entity that was asked for; none where it ended and its tree does not know it any more.
     ///
     /// # Errors
