@@ -6,6 +6,7 @@
 //! a fresh read, for at most [`retry::PATIENCE_MILLIS`].
 
 pub mod batch;
+mod batch_once;
 mod cache;
 pub mod database;
 mod decide;
@@ -14,6 +15,7 @@ mod entity_list;
 pub mod error;
 mod evaluate;
 pub mod history;
+pub mod hooks;
 mod in_flight;
 mod load;
 mod machines;
@@ -32,6 +34,7 @@ pub mod secrets;
 
 pub mod settings;
 pub mod signature;
+pub mod sources;
 mod store;
 mod stored;
 pub mod subscriptions;

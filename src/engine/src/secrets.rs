@@ -7,7 +7,7 @@ use serde::Serialize;
 use statewright_core::ids::{Millis, TenantId};
 
 use crate::Engine;
-use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement};
+use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of, text};
 use crate::once::{Receipt, Scope};
