@@ -4,17 +4,22 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Serialize;
+use std::cell::RefCell;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use statewright_core::answer::{ActionView, Answer, StateView};
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
+use crate::batch_once::{Begun, Kept, Part, with_places};
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::evaluate::{ROW_NUMBERS, number, told_rows};
 use crate::load::{EntityName, rows_of, text};
+use crate::once::{Keyed, Replay};
 use crate::outbound::Outbound;
 use crate::outbox::ids::EffectIds;
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
@@ -37,7 +42,17 @@ pub struct BatchAnswer {
 
 /// What became of one event of a batch.
 #[derive(Debug, Serialize)]
-pub struct BatchResult {
+#[serde(untagged)]
+pub enum BatchResult {
+    /// What became of it now.
+    New(NewResult),
+    /// What became of it in an earlier try of the same request.
+    Kept(Box<RawValue>),
+}
+
+/// What became of one event of a batch in this request.
+#[derive(Debug, Serialize)]
+pub struct NewResult {
     /// Its entity, where the event names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
@@ -47,6 +62,73 @@ pub struct BatchResult {
     /// Its error as `CODE: message` (S2.260).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the event is to be sent again.
+    #[serde(skip)]
+    pub retry: bool,
+}
+
+impl BatchResult {
+    fn of(entity_id: Option<&String>, answer: &Result<Answer, Error>) -> Self {
+        let (result, error) = match answer {
+            Ok(answer) => (Some(Box::new(answer.clone())), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self::New(NewResult {
+            entity_id: entity_id.cloned(),
+            result,
+            error: error.map(|error| format!("{}: {error}", error.code().name())),
+            retry: error.is_some_and(|error| error.code().retry() || error.status() >= 500),
+        })
+    }
+
+    /// Its error, where it is new and has one.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Self::New(new) => new.error.as_deref(),
+            Self::Kept(_) => None,
+        }
+    }
+
+    /// Its answer, where it is new and has one.
+    pub fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::New(new) => new.result.as_deref(),
+            Self::Kept(_) => None,
+        }
+    }
+
+    /// Whether the event is to be sent again.
+    pub(crate) fn invites_retry(&self) -> bool {
+        matches!(self, Self::New(NewResult { retry: true, .. }))
+    }
+
+    fn failed(&self) -> bool {
+        match self {
+            Self::New(new) => new.error.is_some(),
+            Self::Kept(kept) => {
+                serde_json::from_str::<KeptError>(kept.get()).is_ok_and(|kept| kept.error.is_some())
+            }
+        }
+    }
+
+    /// The same with a place for each id that its history rows get.
+    pub(crate) fn numbered(&self) -> Self {
+        match self {
+            Self::New(new) => Self::New(NewResult {
+                entity_id: new.entity_id.clone(),
+                result: new.result.as_deref().map(|answer| Box::new(with_places(answer))),
+                error: new.error.clone(),
+                retry: new.retry,
+            }),
+            Self::Kept(kept) => Self::Kept(kept.clone()),
+        }
+    }
+}
+
+/// The error of a result that was kept.
+#[derive(Deserialize)]
+struct KeptError {
+    error: Option<String>,
 }
 
 /// The events of one entity, in the order of the request.
@@ -127,13 +209,55 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
             }
         }
-        self.apply_groups(groups.into_values().collect(), &mut answers)
+        let Some(keyed) = &self.scope.keyed else {
+            self.apply_groups(groups.into_values().collect(), &mut answers, None)
+                .await;
+            return Ok(summed(&ids, answers, Kept::new()));
+        };
+        if tenant.is_none() {
+            // A batch for several tenants is nobody's.
+            let mut tenants = groups.keys().map(|name| &name.tenant);
+            if let Some(first) = tenants
+                .next()
+                .filter(|first| tenants.all(|other| other == *first))
+            {
+                self.scope.of_tenant(first);
+            }
+        }
+        let kept = match self.begin_batch(keyed).await? {
+            Begun::Answered(kept) => {
+                let answer = summed(&ids, answers, kept);
+                return Err(Error::Replayed(Box::new(Replay {
+                    status: 200,
+                    answer: serde_json::to_string(&answer).ok(),
+                })));
+            }
+            Begun::Ours(kept) => kept,
+        };
+        for group in groups.values_mut() {
+            group.events.retain(|(place, _)| !kept.contains_key(place));
+        }
+        let open = groups
+            .into_values()
+            .filter(|group| !group.events.is_empty())
+            .collect();
+        let keeping = Keeping {
+            keyed,
+            ids: &ids,
+            kept: RefCell::new(vec![false; ids.len()]),
+        };
+        for place in kept.keys() {
+            keeping.mark(*place);
+        }
+        self.apply_groups(open, &mut answers, Some(&keeping)).await;
+        let answer = summed(&ids, answers, kept);
+        self.finish_batch(keyed, &answer.results, &keeping.kept.borrow())
             .await;
-        Ok(summed(ids, answers))
+        Ok(answer)
     }
 
     /// Decides and writes until every group has its answers.
-    async fn apply_groups(&self, mut open: Vec<Group>, answers: &mut Answers) {
+    async fn apply_groups(&self, mut open: Vec<Group>, answers: &mut Answers, keeping: Option<&Keeping<'_>>) {
         let mut tries = Tries::begin(&self.clock);
         let mut first = true;
         let mut spent = 0_usize;
@@ -141,7 +265,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             // What comes first in a read is what comes first of the definitions that it brings: it fits.
             open.sort_by(|a, b| a.target.name.cmp(&b.target.name));
             let later = open.split_off(fitting(&open));
-            let mut round = self.round(open, answers, first, &mut spent).await;
+            let mut round = self.round(open, answers, first, &mut spent, keeping).await;
             first = false;
             if let Some(error) = round.failure
                 && let Err(error) = tries.again(error, &self.clock, &self.random).await
@@ -163,6 +287,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         answers: &mut Answers,
         first: bool,
         spent: &mut usize,
+        keeping: Option<&Keeping<'_>>,
     ) -> Round {
         let targets: Vec<Target> = groups.iter().map(|group| group.target.clone()).collect();
         let (load, reading) = load_trees(&targets, &self.cache, !first);
@@ -218,6 +343,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .find(|attempt| loaded.seen.iter().any(|seen| seen.commit_id == attempt.commit_id))
                 .cloned();
             if let Some(applied) = applied {
+                if let Some(keeping) = keeping {
+                    keeping.mark_all(&applied.answers);
+                }
                 self.settle_applied(&group, &applied, answers).await;
                 continue;
             }
@@ -253,7 +381,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
             }
         }
-        self.decide_and_write(trees, open, answers, spent, (&commit_id, now))
+        self.decide_and_write(trees, open, answers, spent, (&commit_id, now), keeping)
             .await
     }
 
@@ -264,6 +392,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         answers: &mut Answers,
         spent: &mut usize,
         (commit_id, now): (&str, Millis),
+        keeping: Option<&Keeping<'_>>,
     ) -> Round {
         let mut decided: Vec<Decided> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
@@ -362,13 +491,33 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         let numbered = decided.iter().any(Decided::tells_of_instances);
         let mut storing = store_held(&writes, commit_id, numbered, &self.lease(now));
-        match self.database.batch(storing.take()).await {
+        let mut batch = storing.take();
+        if let Some(keeping) = keeping {
+            let parts = keeping.parts_of(&decided);
+            let parts = parts.iter().map(|(tree, place, result, uids)| {
+                let part = Part {
+                    place: *place,
+                    result,
+                    uids,
+                    commit_id: Some(commit_id),
+                };
+                (*tree, part)
+            });
+            let keep = self.keep_parts(keeping.keyed, parts, Some(commit_id));
+            // The last statement forgets which trees hold.
+            let last = batch.len().saturating_sub(1);
+            batch.splice(last..last, keep);
+        }
+        match self.database.batch(batch).await {
             Ok(results) => {
                 self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();
                 let numbers = storing.numbers(&results).unwrap_or_default();
                 for (place, mut decided) in decided.into_iter().enumerate() {
                     if held.binary_search(&place).is_ok() {
+                        if let Some(keeping) = keeping {
+                            keeping.mark_all(&decided.answers);
+                        }
                         decided.number(&numbers);
                         settle_all(answers, decided.answers);
                     } else {
@@ -622,30 +771,64 @@ fn read_event(
     Ok((request::tenant(tenant, fields)?, EventRequest::evaluate(fields)?))
 }
 
-fn summed(ids: Vec<Option<String>>, answers: Answers) -> BatchAnswer {
+/// What is kept of a batch with a key as it goes.
+struct Keeping<'a> {
+    keyed: &'a Keyed,
+    ids: &'a [Option<String>],
+    /// By event, whether what became of it is kept.
+    kept: RefCell<Vec<bool>>,
+}
+
+impl Keeping<'_> {
+    fn mark(&self, place: usize) {
+        if let Some(kept) = self.kept.borrow_mut().get_mut(place) {
+            *kept = true;
+        }
+    }
+
+    /// Those of a tree's answers that stand: what is to be sent again is not kept.
+    fn mark_all(&self, answers: &[(usize, Result<Answer, Error>)]) {
+        for (place, answer) in answers {
+            if !BatchResult::of(None, answer).invites_retry() {
+                self.mark(*place);
+            }
+        }
+    }
+
+    /// What is kept with the trees that were decided: tree, event, result, incarnations.
+    fn parts_of<'d>(&self, decided: &'d [Decided]) -> Vec<(usize, usize, BatchResult, &'d [String])> {
+        let trees = decided.iter().enumerate();
+        trees
+            .flat_map(|(tree, decided)| {
+                let answers = decided.answers.iter();
+                let results = answers.map(move |(place, answer)| {
+                    let id = self.ids.get(*place).and_then(Option::as_ref);
+                    (tree, *place, BatchResult::of(id, answer), decided.uids.as_slice())
+                });
+                results.filter(|(_, _, result, _)| !result.invites_retry())
+            })
+            .collect()
+    }
+}
+
+fn summed(ids: &[Option<String>], answers: Answers, mut kept: Kept) -> BatchAnswer {
     let results: Vec<BatchResult> = ids
-        .into_iter()
+        .iter()
         .zip(answers)
-        .map(|(entity_id, answer)| match answer {
-            Some(Ok(answer)) => BatchResult {
-                entity_id,
-                result: Some(Box::new(answer)),
-                error: None,
+        .enumerate()
+        .map(
+            |(place, (entity_id, answer))| match (kept.remove(&place), answer) {
+                (Some(kept), _) => BatchResult::Kept(kept),
+                (None, Some(answer)) => BatchResult::of(entity_id.as_ref(), &answer),
+                // Every event was settled by its group.
+                (None, None) => BatchResult::of(
+                    entity_id.as_ref(),
+                    &Err(Error::Database("not decided".to_owned())),
+                ),
             },
-            Some(Err(error)) => BatchResult {
-                entity_id,
-                result: None,
-                error: Some(format!("{}: {error}", error.code().name())),
-            },
-            // Every event was settled by its group.
-            None => BatchResult {
-                entity_id,
-                result: None,
-                error: Some("INTERNAL_ERROR: not decided".to_owned()),
-            },
-        })
+        )
         .collect();
-    let failed = results.iter().filter(|result| result.error.is_some()).count();
+    let failed = results.iter().filter(|result| result.failed()).count();
     BatchAnswer {
         total: results.len(),
         succeeded: results.len().saturating_sub(failed),

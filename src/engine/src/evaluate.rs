@@ -4,6 +4,7 @@ use statewright_core::answer::Answer;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
+use crate::batch_once::with_places;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
 use crate::decide::Deciding;
 use crate::error::Error;
@@ -310,19 +311,20 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 }
 
+/// Where ids of history rows belong in an answer that stands below `prefix`: JSON pointer, incarnation, identity key.
+pub(crate) fn told_rows_of(answer: &Answer, uids: &[String], prefix: &str) -> Vec<(String, String, String)> {
+    let rows = answer.told_rows_at().filter_map(|(pointer, entity, key)| {
+        let uid = uids.get(entity.place())?.clone();
+        Some((format!("{prefix}{pointer}"), uid, key.to_string()))
+    });
+    rows.collect()
+}
+
 /// The receipt of an event that was applied.
 fn receipt_of(answer: &Answer, uids: &[String], commit_id: &str) -> Receipt {
-    let numbers = answer.told_rows_at().filter_map(|(pointer, entity, key)| {
-        let uid = uids.get(entity.place())?.clone();
-        Some((pointer, uid, key.to_string()))
-    });
-    let numbers: Vec<_> = numbers.collect();
-    let mut kept = answer.clone();
-    // Their places are there; their values come with each replay.
-    kept.number_rows(|_, _| Some(0));
     Receipt {
-        answer: Some(serde_json::to_string(&kept).unwrap_or_default()),
-        numbers,
+        answer: Some(serde_json::to_string(&with_places(answer)).unwrap_or_default()),
+        numbers: told_rows_of(answer, uids, ""),
         outcome: "applied",
         uid: uids.first().cloned(),
         commit_id: Some(commit_id.to_owned()),

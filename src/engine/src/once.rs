@@ -42,7 +42,8 @@ pub(crate) const EXPIRE: &str =
 
 /// Purges expired receipts, the oldest first.
 pub(crate) const PURGE: &str = "DELETE FROM inbox WHERE (tenant, key, scope, part) IN ( \
-       SELECT tenant, key, scope, part FROM inbox WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 500)";
+       SELECT tenant, key, scope, part FROM inbox WHERE expires_at <= ?1 AND (status <> 0 OR expires_at <= ?1 - 604800000) \
+       ORDER BY expires_at LIMIT 500)";
 
 /// A request that is to have one effect, however often it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,6 +184,12 @@ impl Keyed {
             looked: Cell::new(false),
             expired: Cell::new(false),
         }
+    }
+
+    /// Tenant, key and scope.
+    pub(crate) fn names(&self) -> [String; 3] {
+        let tenant = self.tenant.borrow().clone();
+        [tenant, self.once.key.clone(), self.once.scope.clone()]
     }
 
     pub(crate) fn look_up(&self) -> Statement {
@@ -330,7 +337,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// A kept answer with the ids that its history rows got.
-    async fn numbered_answer(&self, answer: String, numbers: &str, commit_id: Option<&str>) -> String {
+    pub(crate) async fn numbered_answer(
+        &self,
+        answer: String,
+        numbers: &str,
+        commit_id: Option<&str>,
+    ) -> String {
         let numbers: Vec<(String, String, String)> = serde_json::from_str(numbers).unwrap_or_default();
         let rows: Vec<(&str, &str)> = numbers.iter().map(|(_, uid, key)| (&**uid, &**key)).collect();
         let statement = Statement::new(ROW_NUMBERS, [text(&rows), commit_id.unwrap_or_default().into()]);

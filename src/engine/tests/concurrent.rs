@@ -102,11 +102,11 @@ async fn client(engine: &Far, t1: &TenantId, number: u64, chance: Chance, delete
                     .await
                     .unwrap();
                 for (part, result) in (0..).zip(answer.results) {
-                    let outcome = match (result.result, result.error) {
+                    let outcome = match (result.answer(), result.error()) {
                         (Some(answer), _) => answered(&serde_json::to_value(answer).unwrap()),
                         (None, error) => {
                             let error = error.unwrap();
-                            refused(error.split(':').next().unwrap(), error.clone())
+                            refused(error.split(':').next().unwrap(), error.to_owned())
                         }
                     };
                     all.push((mark(part), outcome));

@@ -115,7 +115,7 @@ fn r14_so_are_the_events_of_a_batch() {
     let answer = block_on(engine.evaluate_batch(Some(&tenant("t1")), "order", body.as_bytes())).unwrap();
     assert_eq!((answer.succeeded, answer.failed), (3, 0), "{answer:?}");
     for result in &answer.results {
-        let answer = serde_json::to_value(result.result.as_ref().unwrap()).unwrap();
+        let answer = serde_json::to_value(result.answer().unwrap()).unwrap();
         assert_eq!(answer["transition"], "pending → pending", "{answer}");
     }
     assert_eq!(service.sqlite.count("history"), 3);

@@ -151,7 +151,7 @@ async fn client(engine: &Far, t1: &TenantId, number: u64, chance: Chance) -> Tol
                     .unwrap();
                 for ((mark, ..), result) in events.into_iter().zip(answer.results) {
                     let answer = format!("{bytes}: {result:?}");
-                    let outcome = match (result.result, result.error) {
+                    let outcome = match (result.answer(), result.error()) {
                         (Some(answer), _) => applied(Ok(&serde_json::to_value(answer).unwrap())),
                         (None, error) => applied(Err(error.unwrap().split(':').next().unwrap())),
                     };

@@ -510,13 +510,13 @@ impl TreeWrite {
 
 /// Rows as JSON arrays, cut into parameters that a statement can carry.
 #[derive(Debug, Default)]
-struct JsonRows {
+pub(crate) struct JsonRows {
     full: Vec<String>,
     open: String,
 }
 
 impl JsonRows {
-    fn push(&mut self, row: &impl Serialize) {
+    pub(crate) fn push(&mut self, row: &impl Serialize) {
         self.push_text(&json_text(row));
     }
 
@@ -529,7 +529,7 @@ impl JsonRows {
         self.open.push_str(row);
     }
 
-    fn parameters(mut self) -> impl Iterator<Item = String> {
+    pub(crate) fn parameters(mut self) -> impl Iterator<Item = String> {
         if !self.open.is_empty() {
             self.full.push(self.open);
         }
