@@ -43,9 +43,9 @@ CREATE INDEX outbox_closed ON outbox (tenant, status, id) WHERE status IN ('dead
 
 CREATE INDEX outbox_held ON outbox (tenant, subscription) WHERE held = 1;
 
--- Whatever ends a row lets the next one of its lane go.
+-- Whatever ends the row that is a lane's turn lets the next one go; one that waited behind it does not.
 CREATE TRIGGER outbox_next AFTER UPDATE OF status ON outbox
-WHEN OLD.status = 'pending' AND NEW.status <> 'pending'
+WHEN OLD.status = 'pending' AND NEW.status <> 'pending' AND OLD.due_at IS NOT NULL
 BEGIN
   UPDATE outbox SET due_at = NEW.finished_at
   WHERE tenant = NEW.tenant AND id = (

@@ -175,6 +175,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     outcome: "applied",
                     uid: Some(uid.to_owned()),
                     commit_id: Some(commit_id.clone()),
+                    status: None,
                 }
             };
             match self.write_in(&self.scope, storing.take(), kept).await {

@@ -328,6 +328,7 @@ fn receipt_of(answer: &Answer, uids: &[String], commit_id: &str) -> Receipt {
         outcome: "applied",
         uid: uids.first().cloned(),
         commit_id: Some(commit_id.to_owned()),
+        status: None,
     }
 }
 

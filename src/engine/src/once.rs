@@ -123,6 +123,8 @@ pub struct Replay {
 /// What a receipt says.
 #[derive(Debug, Default)]
 pub(crate) struct Receipt {
+    /// The HTTP status of the answer, where it is not the route's usual one.
+    pub(crate) status: Option<u16>,
     pub(crate) answer: Option<String>,
     /// Where ids of history rows belong in the answer, which are not known before they are written: JSON pointer, incarnation,
     /// identity key.
@@ -379,7 +381,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return self.database.batch(statements).await;
         };
         let wanted = statements.len();
-        statements.extend(keyed.keep(keyed.once.success, &receipt(), self.clock.now().0));
+        let receipt = receipt();
+        let status = receipt.status.unwrap_or(keyed.once.success);
+        statements.extend(keyed.keep(status, &receipt, self.clock.now().0));
         let mut results = self.database.batch(statements).await?;
         results.truncate(wanted);
         keyed.written.set(true);

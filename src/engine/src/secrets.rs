@@ -45,10 +45,6 @@ pub(crate) const WRITE: &str = "INSERT INTO secrets (tenant, name, version, curr
 /// Deletes a secret.
 pub(crate) const DELETE: &str = "DELETE FROM secrets WHERE tenant = ?1 AND name = ?2";
 
-/// The sealed values of ?1, a JSON array of [tenant, name].
-pub(crate) const SEALED: &str = "SELECT json_array(s.tenant, s.name, s.current, s.previous) FROM json_each(?1) t \
-     CROSS JOIN secrets s ON s.tenant = t.value->>0 AND s.name = t.value->>1";
-
 /// A secret as it is shown: everything but its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretView {
@@ -173,11 +169,6 @@ fn given_value(body: &[u8]) -> Result<Option<String>, Error> {
         ));
     }
     Ok(Some(value.to_owned()))
-}
-
-/// The statement that reads the sealed values of secrets, of any tenants.
-pub(crate) fn sealed_rows(names: &[(&str, &str)]) -> Statement {
-    Statement::new(SEALED, [text(&names)])
 }
 
 /// Reads what [`sealed_rows`] found.

@@ -17,8 +17,9 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of, text};
+use crate::once::PURGE;
 use crate::outbound::{MOST_BODY_BYTES, Outbound};
-use crate::secrets::Sealed;
+use crate::secrets::sealed_of;
 
 /// How many are sent at once: the platform's connections of one invocation.
 const MOST_IN_FLIGHT: usize = 6;
@@ -166,6 +167,7 @@ type DeliveryRow = (
     Option<i64>,
     String,
     Option<String>,
+    Option<String>,
     Option<u8>,
 );
 
@@ -213,6 +215,19 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }) if report.done == 0 => Err(Error::Database(error.clone())),
             _ => Ok(report),
         }
+    }
+
+    /// Forgets what is past its time: terminal rows of the outbox (S0.52) and receipts (S4.100); bounded, to be called every
+    /// minute or so.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn purge(&self) -> Result<(), Error> {
+        let now = self.clock.now();
+        self.database
+            .batch(vec![Statement::new(PURGE, [now.into()])])
+            .await?;
+        Ok(())
     }
 
     async fn pump(&self, claims: Vec<Claim>, bounds: Bounds) -> Delivered {
@@ -383,6 +398,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 tries,
                 denied_since,
                 effect,
+                subscription,
                 subscribed,
                 active,
             ) = row;
@@ -398,19 +414,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 tries,
                 denied_since,
                 effect,
+                subscription,
                 subscribed,
                 active: active == Some(1),
             });
         }
         let mut known = Known::default();
-        for row in rows_of(&results, 1) {
-            let (tenant, name, current, previous) = decode(row)?;
-            let sealed = Sealed {
-                tenant,
-                name,
-                current,
-                previous,
-            };
+        for sealed in sealed_of(rows_of(&results, 1))? {
             let values = self.open_secret(&sealed).await.map_err(|error| error.to_string());
             known.secrets.insert((sealed.tenant, sealed.name), values);
         }
@@ -573,7 +583,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
         }
         let open = now.0 < pump.bounds.until.0;
-        let mut statements = vec![Statement::new(MARK, [text(&rows)])];
+        let mut statements = vec![Statement::new(MARK, [text(&rows), now.into()])];
         if open {
             statements.push(Statement::new(
                 CLAIM_NEXT,
@@ -683,6 +693,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             error.as_deref().map(cut),
             finished,
             entry,
+            delivery.subscription,
         ]);
         (row, due)
     }

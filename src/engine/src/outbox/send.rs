@@ -42,6 +42,7 @@ pub(crate) struct Delivery {
     pub(crate) tries: u64,
     pub(crate) denied_since: Option<i64>,
     pub(crate) effect: String,
+    pub(crate) subscription: Option<String>,
     /// The subscription's sink; none where it is gone, or was none.
     pub(crate) subscribed: Option<String>,
     pub(crate) active: bool,

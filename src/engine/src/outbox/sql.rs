@@ -53,7 +53,7 @@ pub(crate) const CLAIM_NEXT: &str = concat!(
 
 /// What is to be sent, of claims that stand: a JSON array of [tenant, id, claim].
 pub(crate) const DELIVERIES: &str = "SELECT json_array(o.tenant, o.id, o.claim, o.event_id, o.kind, o.lane, o.sink, o.attempt, \
-       o.tries, o.denied_since, o.effect, s.sink, s.active) \
+       o.tries, o.denied_since, o.effect, o.subscription, s.sink, s.active) \
      FROM json_each(?1) c CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 \
      LEFT JOIN subscriptions s ON s.tenant = o.tenant AND s.id = o.subscription \
      WHERE o.status = 'pending' AND o.claim = c.value->>2 AND o.claimed = 1";
@@ -74,14 +74,18 @@ pub(crate) const TOKENS: &str = "SELECT json_array(t.tenant, t.token) FROM ( \
          AND o.id = c.value->>1 AND o.kind = 'event') n CROSS JOIN ingest_tokens t ON t.tenant = n.tenant";
 
 /// Marks what became of claims, as far as they stand: [tenant, id, claim, status, due, how many attempts to take back, denied
-/// since, held, error, finished, entry of the list of attempts].
-pub(crate) const MARK: &str = "UPDATE outbox SET status = m.status, due_at = m.due_at, attempt = attempt - m.back, \
-       tries = tries - m.back, claimed = 0, denied_since = m.denied_since, held = m.held, error = m.error, \
+/// since, held, error, finished, entry of the list of attempts, subscription], at ?2. What was to be held is due where its
+/// subscription has become active meanwhile.
+pub(crate) const MARK: &str = "UPDATE outbox SET status = m.status, \
+       due_at = CASE WHEN m.held = 1 AND NOT m.suspended THEN ?2 ELSE m.due_at END, attempt = attempt - m.back, \
+       tries = tries - m.back, claimed = 0, denied_since = m.denied_since, held = m.held AND m.suspended, error = m.error, \
        finished_at = m.finished_at, attempts = CASE WHEN m.entry IS NULL THEN attempts ELSE json_insert( \
          CASE WHEN json_array_length(attempts) >= 20 THEN json_remove(attempts, '$[0]') ELSE attempts END, \
          '$[#]', json(m.entry)) END \
      FROM (SELECT r.value->>0 AS tenant, r.value->>1 AS id, r.value->>2 AS claim, r.value->>3 AS status, \
          r.value->>4 AS due_at, r.value->>5 AS back, r.value->>6 AS denied_since, r.value->>7 AS held, \
+         EXISTS (SELECT 1 FROM subscriptions s WHERE s.tenant = r.value->>0 AND s.id = r.value->>11 AND s.active = 0) \
+           AS suspended, \
          r.value->>8 AS error, r.value->>9 AS finished_at, r.value->>10 AS entry FROM json_each(?1) r LIMIT 1000) m \
      WHERE outbox.tenant = m.tenant AND outbox.id = m.id AND outbox.claim = m.claim AND outbox.status = 'pending'";
 
