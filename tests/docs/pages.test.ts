@@ -29,15 +29,32 @@ function table(page: string, heading: string): string[][] {
   );
 }
 
+/** What `make run` sets. */
+const settings = {
+  API_KEY: "dev_secret",
+  WEBHOOK_ALLOW: "localhost,127.0.0.1,[::1]",
+  SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+};
+
 for (const page of pages()) {
   const toPaste = page === "README.md" ? [] : steps(read(page));
   if (toPaste.length === 0) continue;
   test(`${page} works when it is pasted`, { timeout: 120_000 }, async () => {
-    const fresh = await open({ settings: { API_KEY: "dev_secret" } });
+    const fresh = await open({ settings });
+    let over = false;
+    // The local runtime fires no cron trigger.
+    const passes = (async () => {
+      while (!over && page !== "docs/http-api.md") {
+        await fresh.runtime.scheduled();
+        await new Promise((pause) => setTimeout(pause, 300));
+      }
+    })();
     try {
       const outputs = await paste(page, toPaste, fresh.runtime.url);
       toPaste.forEach((step, index) => printed(step, outputs[index] ?? "", page));
     } finally {
+      over = true;
+      await passes;
       await fresh.runtime.stop();
     }
   });
@@ -86,6 +103,31 @@ test("docs/children.md tells what to do about every error of children", () => {
   }
 });
 
+test("docs/records.md names every error of records, with its status and whether to retry", () => {
+  const codes = [...source("src/core/src/code.rs").matchAll(/= "(STATE_[A-Z_]+)", (\d+), (true|false);/g)];
+  assert.deepEqual(
+    table("docs/records.md", "## Errors").map((row) => row.slice(0, 3)),
+    codes.map(([, code, status, retry]) => [code, status, retry]),
+  );
+});
+
+test("docs/effects.md tells the tries, and operations.md the pauses, that are the code's", () => {
+  const settings = source("src/engine/src/settings.rs");
+  const listed = /action_retries_ms: vec!\[([^\]]*)\]/.exec(settings)?.[1] ?? "";
+  const pauses = [...listed.matchAll(/[\d_]+/g)].map(([text]) => Number(text.replaceAll("_", "")));
+  const shown = (ms: number) =>
+    ms < 60_000 ? `${ms / 1000} s` : ms < 3_600_000 ? `${ms / 60_000} min` : `${ms / 3_600_000} h`;
+  const [actions, events, presentations] = table("docs/effects.md", "### Tries");
+  assert.deepEqual(actions?.slice(3, 5), [`${pauses.length + 1}`, pauses.map(shown).join(", ")]);
+  assert.equal(events?.[3], `${pauses.length + 1}`);
+  const deliver = source("src/engine/src/outbox/deliver.rs");
+  const between = /PRESENTATION_RETRIES_MS: \[i64; 4\] = \[([^\]]*)\]/.exec(deliver)?.[1] ?? "";
+  const waits = between.split(",").map((text) => shown(Number(text.replaceAll("_", ""))));
+  assert.deepEqual(presentations?.slice(3, 5), ["5, STATE_MAX_ATTEMPTS", waits.join(", ")]);
+  const retries = table("docs/operations.md", "## Settings").find(([name]) => name === "ACTION_RETRIES");
+  assert.equal(retries?.[1], pauses.map((ms) => ms / 1000).join(","));
+});
+
 test("docs/http-api.md names every route and method", async () => {
   const document = await service.expect(200, "GET", "/openapi.json");
   const expected = Object.entries(document.paths as Record<string, object>)
@@ -120,6 +162,33 @@ test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
     ["contexts of a tree", "src/engine/src/decide/mod.rs", "MAX_TREE_BYTES: usize = 8 * 1024 * 1024;"],
     ["steps of a target", "src/engine/src/request.rs", "MOST_STEPS: usize = DEEPEST_LEVEL as usize;"],
     ["deciding again", "src/engine/src/retry.rs", "PATIENCE_MILLIS: u64 = 10_000;"],
+    ["an Idempotency-Key", "src/engine/src/once.rs", "MOST_KEY: usize = 255;"],
+    ["an answer that is kept for a key", "src/engine/src/once.rs", "MOST_ANSWER_BYTES: usize = 1_500_000;"],
+    ["an address", "src/core/src/address.rs", "MAX_ADDRESS_BYTES: usize = 2048;"],
+    ["headers of a webhook", "src/core/src/definition/action.rs", "MAX_HEADERS: usize = 32;"],
+    ["headers of a webhook", "src/core/src/definition/action.rs", "MAX_HEADER_BYTES: usize = 8 * 1024;"],
+    ["a template", "src/core/src/definition/action.rs", "MAX_TEMPLATE_BYTES: usize = 16 * 1024;"],
+    ["what a template comes to", "src/core/src/effect.rs", "MAX_BODY_BYTES: usize = 256 * 1024;"],
+    ["events by effects that lead to one another", "src/engine/src/outbox/rows.rs", "MOST_HOPS: u32 = 16;"],
+    ["data of a record", "src/engine/src/settings.rs", 'seconds("STATE_MAX_DATA_BYTES", 65_536, 262_144)'],
+    ["a secret", "src/engine/src/secrets.rs", "MAX_SECRET_BYTES: usize = 4096;"],
+    ["a source", "src/engine/src/sources.rs", "MAX_SOURCE_BYTES: usize = 64 * 1024;"],
+    [
+      "secrets, subscriptions and sources of a tenant",
+      "src/engine/src/secrets.rs",
+      "MOST_SECRETS: usize = 100;",
+    ],
+    [
+      "secrets, subscriptions and sources of a tenant",
+      "src/engine/src/subscriptions.rs",
+      "MOST_SUBSCRIPTIONS: usize = 100;",
+    ],
+    [
+      "secrets, subscriptions and sources of a tenant",
+      "src/engine/src/sources.rs",
+      "MOST_SOURCES: usize = 100;",
+    ],
+    ["a webhook that comes in", "src/engine/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
   ];
   const listed = new Map(table("docs/http-api.md", "## Bounds").map(([what, bound]) => [what, bound]));
   const bounds: Record<string, string> = {
@@ -142,6 +211,18 @@ test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
     "contexts of a tree": "about 8 MiB",
     "steps of a target": "8",
     "deciding again": "10 s",
+    "an Idempotency-Key": "1 to 255 printable ASCII characters",
+    "an answer that is kept for a key": "1.5 MB",
+    "an address": "2,048 bytes",
+    "headers of a webhook": "32, and 8 KiB together",
+    "a template": "16 KiB",
+    "what a template comes to": "256 KiB",
+    "events by effects that lead to one another": "16",
+    "data of a record": "65,536 bytes, STATE_MAX_DATA_BYTES",
+    "a secret": "1 to 4,096 bytes",
+    "a source": "64 KiB",
+    "secrets, subscriptions and sources of a tenant": "100 each",
+    "a webhook that comes in": "1 MiB",
   };
   const ofTrees = new Map(table("docs/children.md", "## Limits").map(([what, bound]) => [what, bound]));
   for (const [what, file, constant] of constants) {
@@ -170,14 +251,15 @@ test("docs/definitions.md names every kind of warning and every operator", () =>
 });
 
 test("docs/operations.md names every setting of the Worker and of make run", () => {
+  const files = ["src/worker/src/settings.rs", "src/engine/src/settings.rs", "scripts/run.ts"];
   const names = new Set(
-    [source("src/worker/src/settings.rs"), source("scripts/run.ts")].flatMap((text) =>
-      [...text.matchAll(/text\("([A-Z_]+)"\)|env\["([A-Z_]+)"\]|whole\("([A-Z_]+)"/g)].map(
-        (match) => match[1] ?? match[2] ?? match[3] ?? "",
+    files.flatMap((file) =>
+      [...source(file).matchAll(/(?:text|whole|seconds|variable)\("([A-Z_]+)"|env\["([A-Z_]+)"\]/g)].map(
+        (match) => match[1] ?? match[2] ?? "",
       ),
     ),
   );
-  assert.ok(names.size >= 8, [...names].join());
+  assert.ok(names.size >= 20, [...names].join());
   const listed = table("docs/operations.md", "## Settings").map(([name]) => name);
   assert.deepEqual([...listed].sort(), [...names].sort());
 });
