@@ -14,6 +14,7 @@ pub mod families;
 pub mod far;
 pub mod faults;
 pub mod scenes;
+pub mod vault;
 pub mod world;
 pub mod wrongs;
 
