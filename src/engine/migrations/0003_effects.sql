@@ -49,7 +49,7 @@ WHEN OLD.status = 'pending' AND NEW.status <> 'pending' AND OLD.due_at IS NOT NU
 BEGIN
   UPDATE outbox SET due_at = NEW.finished_at
   WHERE tenant = NEW.tenant AND id = (
-    SELECT n.id FROM outbox n WHERE n.tenant = NEW.tenant AND n.lane = NEW.lane AND n.status = 'pending'
+    SELECT n.id FROM outbox n INDEXED BY outbox_lanes WHERE n.tenant = NEW.tenant AND n.lane = NEW.lane AND n.status = 'pending'
     ORDER BY n.version, n.place LIMIT 1
   ) AND due_at IS NULL AND held = 0;
 END;

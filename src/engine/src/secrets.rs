@@ -9,7 +9,7 @@ use statewright_core::ids::{Millis, TenantId};
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
-use crate::load::{decode, rows_of, text};
+use crate::load::{decode, rows_of};
 use crate::once::{Receipt, Scope};
 use crate::outbound::{Outbound, VaultFailure};
 use crate::request::{self, Fields};

@@ -46,7 +46,7 @@ pub(crate) const CLAIM_THESE: &str = concat!(
 /// Claims the rows that lanes of the JSON array ?3, [tenant, lane], have got to.
 pub(crate) const CLAIM_NEXT: &str = concat!(
     claimed!(),
-    "WHERE (tenant, id) IN (SELECT n.tenant, n.id FROM json_each(?3) l CROSS JOIN outbox n ON n.tenant = l.value->>0 \
+    "WHERE (tenant, id) IN (SELECT n.tenant, n.id FROM json_each(?3) l CROSS JOIN outbox n INDEXED BY outbox_lanes ON n.tenant = l.value->>0 \
        AND n.lane = l.value->>1 AND n.status = 'pending' WHERE n.claimed = 0 AND n.due_at <= ?1)",
     claims!()
 );

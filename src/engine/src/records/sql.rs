@@ -40,7 +40,7 @@ pub(crate) const PRESENT: &str = concat!(
        subscription, effect, attempt, tries, claim, claimed, held, due_at, created_at) \
      WITH told AS MATERIALIZED ( \
        SELECT s.id, s.active, r.version, 'r:' || r.uid || ':' || s.id AS lane, NOT EXISTS (SELECT 1 FROM outbox o \
-         WHERE o.tenant = ?1 AND o.lane = 'r:' || r.uid || ':' || s.id AND o.status = 'pending') AS free \
+         INDEXED BY outbox_lanes WHERE o.tenant = ?1 AND o.lane = 'r:' || r.uid || ':' || s.id AND o.status = 'pending') AS free \
        FROM records r CROSS JOIN subscriptions s ON s.tenant = ?1 AND s.source = 'records' \
          AND coalesce(s.machine, ?2) = ?2 AND coalesce(s.from_state, ?6) = ?6 AND coalesce(s.to_state, r.state) = r.state \
        WHERE r.tenant = ?1 AND r.machine = ?2 AND r.id = ?3 AND r.commit_id = ?4 AND ",

@@ -179,7 +179,7 @@ macro_rules! write_outbox {
                v->>7, v->>8, v->>9, v->>10, NULL, v->>11, own, own, own, own, 0, \
                CASE WHEN free THEN coalesce(?4, ?3) END, ?3, CASE WHEN v->>12 IS NOT NULL THEN ?3 END, v->>12 \
              FROM (SELECT v, free, free AND ?4 IS NOT NULL AS own FROM ( \
-               SELECT r.value AS v, r.value->>13 = 1 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.tenant = r.value->>1 \
+               SELECT r.value AS v, r.value->>13 = 1 AND NOT EXISTS (SELECT 1 FROM outbox p INDEXED BY outbox_lanes WHERE p.tenant = r.value->>1 \
                  AND p.lane = r.value->>4 AND p.status = 'pending') AS free FROM json_each(?1) r",
             $filter,
             ")) WHERE ?2 IS NOT NULL",
@@ -196,7 +196,7 @@ macro_rules! write_presented {
                v->>1 || char(10) || id, id, v->>6, v->>7, id, v->>11, own, own, own, own, free AND NOT active, \
                CASE WHEN free AND active THEN coalesce(?4, ?3) END, ?3, NULL, NULL \
              FROM (SELECT v, id, active, free, free AND active AND ?4 IS NOT NULL AS own FROM ( \
-               SELECT v, id, active, turn = 1 AND NOT EXISTS (SELECT 1 FROM outbox p WHERE p.tenant = v->>1 \
+               SELECT v, id, active, turn = 1 AND NOT EXISTS (SELECT 1 FROM outbox p INDEXED BY outbox_lanes WHERE p.tenant = v->>1 \
                  AND p.lane = v->>3 || ':' || id AND p.status = 'pending') AS free FROM ( \
                  SELECT r.value AS v, s.id, s.active, \
                    row_number() OVER (PARTITION BY r.value->>3, s.id ORDER BY r.value->>4, r.value->>5) AS turn \
