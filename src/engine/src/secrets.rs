@@ -3,7 +3,7 @@
 //! A value is never told again. One that the service makes up is told once, in the answer that it was made for; the receipt
 //! of a request with an Idempotency-Key does not hold it, so a replay answers without `value`, and rotating gives a new one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statewright_core::ids::{Millis, TenantId};
 
 use crate::Engine;
@@ -25,10 +25,12 @@ pub const MAX_SECRET_BYTES: usize = 4096;
 pub(crate) const LIST: &str = "SELECT json_array(name, version, created_at, updated_at, rotated_at, previous IS NOT NULL) \
      FROM secrets WHERE tenant = ?1 ORDER BY name";
 
-/// One secret as it is, or nulls, and how many there are.
-pub(crate) const FIND: &str = "SELECT json_array((SELECT count(*) FROM secrets WHERE tenant = ?1), s.version, s.current, \
-       s.previous, s.created_at, s.rotated_at) \
-     FROM (SELECT 1) LEFT JOIN secrets s ON s.tenant = ?1 AND s.name = ?2";
+/// One secret as it is.
+pub(crate) const FIND: &str = "SELECT json_array(version, current, previous, created_at, rotated_at) FROM secrets \
+     WHERE tenant = ?1 AND name = ?2";
+
+/// How many secrets a tenant has.
+pub(crate) const COUNT: &str = "SELECT json_array(count(*)) FROM secrets WHERE tenant = ?1";
 
 /// Aborts unless a secret is at the version that it was read at (0: there is none), and there is room for a new one.
 pub(crate) const STANDS: &str = "INSERT INTO violations (violated) SELECT 'secret' \
@@ -97,6 +99,7 @@ enum Change {
 }
 
 /// A secret as it was read.
+#[derive(Deserialize)]
 struct Found {
     version: u64,
     current: String,
@@ -104,15 +107,6 @@ struct Found {
     created_at: Millis,
     rotated_at: Option<Millis>,
 }
-
-type FoundRow = (
-    usize,
-    Option<u64>,
-    Option<String>,
-    Option<String>,
-    Option<Millis>,
-    Option<Millis>,
-);
 
 /// Checks the name of a secret or of a source.
 pub(crate) fn check_name(path: &str, name: &str) -> Result<(), Error> {
@@ -365,26 +359,19 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         name: &str,
         tries: &Tries,
     ) -> Result<(Option<Found>, usize, Option<Error>), Error> {
-        let statement = Statement::new(FIND, [tenant.as_str().into(), name.into()]);
-        let (results, replayed) = match self.read(vec![statement.clone()]).await {
+        let statements = vec![
+            Statement::new(FIND, [tenant.as_str().into(), name.into()]),
+            Statement::new(COUNT, [tenant.as_str().into()]),
+        ];
+        let (results, replayed) = match self.read(statements.clone()).await {
             Err(replayed @ Error::Replayed(_)) if tries.is_uncertain() => {
-                let results = self.read_in(&Scope::default(), vec![statement]).await?;
-                (results, Some(replayed))
+                (self.read_in(&Scope::default(), statements).await?, Some(replayed))
             }
             read => (read?, None),
         };
-        let Some(row) = rows_of(&results, 0).first() else {
-            return Ok((None, 0, replayed));
-        };
-        let (count, version, current, previous, created_at, rotated_at): FoundRow = decode(row)?;
-        let found = version.zip(current).zip(created_at);
-        let found = found.map(|((version, current), created_at)| Found {
-            version,
-            current,
-            previous,
-            created_at,
-            rotated_at,
-        });
+        let found = rows_of(&results, 0).first().map(|row| decode(row)).transpose()?;
+        let count = rows_of(&results, 1).first().map(|row| decode(row)).transpose()?;
+        let (count,) = count.unwrap_or((0,));
         Ok((found, count, replayed))
     }
 
