@@ -394,15 +394,15 @@ impl Mapping {
 }
 
 /// Pointers to what providers change from one delivery of an event to the next: Stripe counts the endpoints that are still to be
-/// told, this service the attempts.
+/// told, this service the attempts and their times.
 fn ignored(fields: Fields<'_>, scheme: &Scheme) -> Result<Vec<String>, Error> {
     let Some(given) = fields.given("ignore") else {
-        let own = match scheme {
-            Scheme::Stripe => Some("/pending_webhooks"),
-            Scheme::StandardWebhooks => Some("/data/attempt"),
-            Scheme::GitHub | Scheme::Slack | Scheme::Hmac(_) => None,
+        let own: &[&str] = match scheme {
+            Scheme::Stripe => &["/pending_webhooks"],
+            Scheme::StandardWebhooks => &["/data/attempt", "/data/fired_at"],
+            Scheme::GitHub | Scheme::Slack | Scheme::Hmac(_) => &[],
         };
-        return Ok(own.into_iter().map(str::to_owned).collect());
+        return Ok(own.iter().map(ToString::to_string).collect());
     };
     let Value::Array(pointers) = given else {
         return Err(fields.wrong("ignore", given, "an array of JSON pointers into the body"));
