@@ -2,12 +2,14 @@
 // `BLESS=1` writes the table instead of checking it.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
 import { ROOT } from "../../scripts/paths.ts";
 import { order, serve, wheel } from "../http/support.ts";
+import { SECRETS_KEY, Sink } from "../http/sink.ts";
 import { read } from "./markdown.ts";
 
 /** The Worker, with a database that adds up what D1 says of each batch. */
@@ -46,7 +48,13 @@ export default {
   },
 };`;
 
-const service = await serve({ around: AROUND });
+/** Where effects go: it accepts all of them. */
+const sink = await Sink.open();
+
+const service = await serve({
+  around: AROUND,
+  settings: { WEBHOOK_ALLOW: "127.0.0.1", SECRETS_KEY },
+});
 
 interface Counted {
   batches: number;
@@ -70,6 +78,15 @@ const clock = {
     { from: "here", to: "there", on: "$timeout", guard: { timeout_seconds: 3600 } },
     { from: "there", to: "here", on: "$timeout", guard: { timeout_seconds: 3600 } },
   ],
+};
+
+const bell = {
+  ...wheel,
+  machine_id: "bell",
+  actions: wheel.states.map((state) => ({
+    on_enter: state,
+    action: { type: "webhook", url: `${sink.url}/` },
+  })),
 };
 
 const joined = {
@@ -140,12 +157,57 @@ const send = (machine: string, id: string, type: string, target?: object[]) =>
     body: { ...event(id, type), ...(target === undefined ? {} : { target }) },
   });
 
-for (const definition of [order, wheel, clock, joined]) await service.register(definition);
+/** An event whose effect is delivered. */
+async function rung(): Promise<void> {
+  await send("bell", "e", "turn");
+  const late = Date.now() + 20_000;
+  for (;;) {
+    const [row] = await service.runtime.sql("SELECT count(*) AS left FROM outbox WHERE status = 'pending'");
+    // What follows from its end counts as well.
+    await new Promise((pause) => setTimeout(pause, 100));
+    if (row?.["left"] === 0) return;
+    assert.ok(Date.now() < late, "the effect is not delivered");
+  }
+}
+
+const keyed = { headers: { "idempotency-key": "cost" }, body: event("e", "turn") };
+const move = (version: number) =>
+  service.expect(200, "POST", "/api/state/transition", {
+    body: { machine: "task", id: "t", from: "open", to: "open", expected_version: version },
+  });
+
+const WHEEL = "/api/machines/wheel/evaluate";
+
+let deliveries = 0;
+
+/** A webhook of the source `scale`. */
+async function weighed(): Promise<void> {
+  const raw = JSON.stringify({ wheel: "e", delivery: (deliveries += 1) });
+  const signature = createHmac("sha256", "weigh").update(raw).digest("hex");
+  const headers = { "x-signature": signature };
+  const { outcome } = await service.expect(200, "POST", "/hooks/t1/scale", { raw, headers, key: null });
+  assert.equal(outcome, "applied");
+}
+
+for (const definition of [order, wheel, clock, joined, bell]) await service.register(definition);
 for (const definition of [...chain, wide, broad]) await service.register(definition);
 for (const machine of ["wheel", "clock"]) {
   await send(machine, "warm", "turn");
   await send(machine, "e", "turn");
 }
+await rung();
+await service.expect(201, "POST", "/api/state/create", { body: { machine: "task", id: "t", state: "open" } });
+await move(1);
+await service.expect(201, "PUT", "/api/secrets/scale", { body: { value: "weigh" } });
+await service.expect(201, "PUT", "/api/sources/scale", {
+  body: {
+    machine: "wheel",
+    scheme: { type: "hmac-sha256" },
+    secret: "scale",
+    mapping: { entity_id: "/wheel", event_type: { text: "turn" } },
+  },
+});
+await weighed();
 await send("joined", "warm", "go");
 await service.expect(201, "POST", "/api/machines/joined/entities", { body: { entity_id: "e" } });
 await send("third", "warm", "go");
@@ -169,6 +231,11 @@ const rows: [string, () => Promise<unknown>][] = [
   ["an event where the state left and the state entered have a timeout", () => send("clock", "e", "turn")],
   ["an event with a join", () => send("joined", "e", "go")],
   ["an event that matches nothing", () => send("joined", "e", "go")],
+  ["an event with an `Idempotency-Key`", () => service.expect(200, "POST", WHEEL, keyed)],
+  ["the same again", () => service.expect(200, "POST", WHEEL, keyed)],
+  ["an event with a webhook, and its delivery", rung],
+  ["a webhook that comes in", weighed],
+  ["a transition of a state record", () => move(2)],
   ["an event that starts a managed child", () => lives(1, send("third", "e", "go"))],
   ["an event of a managed child at depth 3", () => send("first", "e", "note", DEEP)],
   ["an event at depth 3 that completes all to the root", () => lives(3, send("first", "e", "finish", DEEP))],
