@@ -28,6 +28,8 @@ export interface RuntimeOptions {
   script?: string;
   /** A Worker around ours, as the text of a module that imports it from `./statewright.js`. */
   around?: string;
+  /** Bindings of queues, each of a queue of that name, which the Worker consumes as well: for an `around` that does. */
+  queues?: string[];
 }
 
 /** A running service. */
@@ -66,6 +68,10 @@ export async function startRuntime(options: RuntimeOptions = {}): Promise<Runtim
       port: options.port ?? 0,
       bindings: options.settings ?? {},
       d1Databases: { DB: options.database ?? "statewright" },
+      queueProducers: options.queues ?? [],
+      queueConsumers: Object.fromEntries(
+        (options.queues ?? []).map((name) => [name, { maxBatchTimeout: 0 }]),
+      ),
       ...(options.data === undefined ? {} : { resourcePersistencePath: options.data }),
       // Nothing is looked up on the network for a local run.
       cf: false,
