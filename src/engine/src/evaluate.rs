@@ -87,6 +87,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         name: &EntityName,
         event: &EventRequest,
     ) -> Result<Answer, Error> {
+        // What only looks has no effect that a key could stand for.
+        let looking = Scope {
+            keyed: None,
+            origin: Origin::default(),
+        };
+        let scope = if event.dry_run { &looking } else { scope };
         let mut tries = Tries::begin(&self.clock);
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut existed = false;
@@ -163,7 +169,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     target.want(deciding.children_made());
                     if let (DatabaseError::Uncertain(_), Ok(answer)) = (&error, answer) {
                         attempts.push(Attempt {
-                            commit_id,
+                            commit_id: commit_id.clone(),
                             key: deciding.key(),
                             answer,
                             uids: deciding.uids(),
@@ -190,7 +196,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// What a batch is made with.
-    pub(crate) fn making<'a>(&'a self, ids: &'a EffectIds, origin: &'a Origin) -> Making<'a> {
+    pub(crate) fn making<'a>(&'a self, ids: &'a EffectIds<'a>, origin: &'a Origin) -> Making<'a> {
         Making {
             random: &self.random,
             ids,

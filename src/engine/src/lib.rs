@@ -22,6 +22,7 @@ mod machines;
 pub mod once;
 pub mod outbound;
 pub mod outbox;
+pub mod outbox_admin;
 pub mod page;
 pub mod records;
 pub mod request;

@@ -28,15 +28,17 @@ pub(crate) fn effect_prefix(now: Millis, commit_id: &str) -> String {
 
 /// The ids of the effects of one batch, handed out one after the other.
 #[derive(Debug)]
-pub(crate) struct EffectIds {
-    prefix: String,
+pub(crate) struct EffectIds<'a> {
+    now: Millis,
+    commit_id: &'a str,
     next: Cell<u64>,
 }
 
-impl EffectIds {
-    pub(crate) fn new(now: Millis, commit_id: &str) -> Self {
+impl<'a> EffectIds<'a> {
+    pub(crate) fn new(now: Millis, commit_id: &'a str) -> Self {
         Self {
-            prefix: effect_prefix(now, commit_id),
+            now,
+            commit_id,
             next: Cell::new(0),
         }
     }
@@ -45,6 +47,7 @@ impl EffectIds {
     pub(crate) fn next(&self) -> (String, u64) {
         let number = self.next.get();
         self.next.set(number.saturating_add(1));
-        (format!("{}.{number}", self.prefix), number)
+        let prefix = effect_prefix(self.now, self.commit_id);
+        (format!("{prefix}.{number}"), number)
     }
 }

@@ -21,7 +21,7 @@ pub const MOST_HOPS: u32 = 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Making<'a> {
     pub(crate) random: &'a dyn Random,
-    pub(crate) ids: &'a EffectIds,
+    pub(crate) ids: &'a EffectIds<'a>,
     pub(crate) origin: &'a Origin,
 }
 
