@@ -24,6 +24,7 @@ pub mod outbound;
 pub mod outbox;
 pub mod outbox_admin;
 pub mod page;
+pub mod receipts;
 pub mod records;
 pub mod request;
 pub mod retry;

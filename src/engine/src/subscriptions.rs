@@ -216,10 +216,11 @@ impl SubscriptionView {
         (self.created_at, self.updated_at)
     }
 
-    fn receipt(&self) -> Receipt {
+    fn receipt(&self, created: bool) -> Receipt {
         Receipt {
             answer: Some(json!(self).to_string()),
             outcome: "applied",
+            status: Some(if created { 201 } else { 200 }),
             ..Receipt::default()
         }
     }
@@ -252,10 +253,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     ) -> Result<SubscriptionView, Error> {
         let spec = self.subscription(body)?;
         let id = format!("sub_{}", random_name(&self.random));
-        self.write_subscription(tenant, id, spec).await
+        let (view, _) = self.write_subscription(tenant, id, spec).await?;
+        Ok(view)
     }
 
-    /// Makes a subscription of that id, or replaces it; where it is active now, what was held for it goes on.
+    /// Makes a subscription of that id, or replaces it, and says whether it is new. Where it is active now, what was held for it
+    /// goes on.
     ///
     /// # Errors
     /// The request is invalid, or the tenant has as many as it may have.
@@ -264,7 +267,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         tenant: &TenantId,
         id: &str,
         body: &[u8],
-    ) -> Result<SubscriptionView, Error> {
+    ) -> Result<(SubscriptionView, bool), Error> {
         secrets::check_name("id", id)?;
         let spec = self.subscription(body)?;
         self.write_subscription(tenant, id.to_owned(), spec).await
@@ -275,7 +278,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         tenant: &TenantId,
         id: String,
         spec: SubscriptionSpec,
-    ) -> Result<SubscriptionView, Error> {
+    ) -> Result<(SubscriptionView, bool), Error> {
         let mut tries = Tries::begin(&self.clock);
         // What the last try of unknown end was decided on, and what it wrote.
         let mut tried: Option<(Option<(Millis, Millis)>, SubscriptionView)> = None;
@@ -294,7 +297,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             {
                 // It was applied, or another came after it would have been: either way this one has had its turn. Where it has a
                 // key and was applied, its receipt has answered already.
-                return Ok(written.clone());
+                return Ok((written.clone(), on.is_none()));
             }
             if found.is_none() && count >= MOST_SUBSCRIPTIONS {
                 return Err(Error::LimitReached {
@@ -322,8 +325,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             ];
             let mut batch = vec![Statement::new(STANDS, params), view.write(tenant)];
             batch.extend(release(tenant.as_str(), &id, now));
-            match self.write_in(&self.scope, batch, || view.receipt()).await {
-                Ok(_) => return Ok(view),
+            match self
+                .write_in(&self.scope, batch, || view.receipt(stamp.is_none()))
+                .await
+            {
+                Ok(_) => return Ok((view, stamp.is_none())),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
                         tried = Some((stamp, view));
