@@ -21,7 +21,7 @@ use crate::evaluate::{ROW_NUMBERS, number, told_rows};
 use crate::load::{EntityName, rows_of, text};
 use crate::once::{Keyed, Replay};
 use crate::outbound::Outbound;
-use crate::outbox::ids::EffectIds;
+use crate::outbox::ids::{EffectIds, effect_prefix};
 use crate::request::{self, EventRequest, Fields, MAX_BATCH_EVENTS, MAX_WRITTEN_BYTES, json_bytes};
 use crate::retry::Tries;
 use crate::store::{MOST_PARAMETER_BYTES, RowNumbers, TreeWrite, store_held};
@@ -144,6 +144,8 @@ struct Group {
 /// A write whose end is unknown, and the answers that it gives if it was applied, by their places in the request.
 struct Attempt {
     commit_id: String,
+    /// What the ids of its effects begin with, where there are some.
+    effects: Option<String>,
     answers: Vec<(usize, Result<Answer, Error>)>,
     uids: Vec<String>,
 }
@@ -346,6 +348,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 if let Some(keeping) = keeping {
                     keeping.mark_all(&applied.answers);
                 }
+                if let Some(prefix) = &applied.effects {
+                    self.take_over(group.target.name.tenant.as_str(), prefix).await;
+                }
                 self.settle_applied(&group, &applied, answers).await;
                 continue;
             }
@@ -524,7 +529,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                         moved = true;
                         // It is decided anew.
                         *spent = spent.saturating_sub(decided.bytes);
-                        open.extend(decided.again(None));
+                        open.extend(decided.again(None, None));
                     }
                 }
                 let failure = moved.then(contended);
@@ -532,9 +537,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             Err(error) => {
                 let uncertain = matches!(error, DatabaseError::Uncertain(_));
+                let effects = storing.claims_any().then(|| effect_prefix(now, commit_id));
                 for decided in decided {
                     *spent = spent.saturating_sub(decided.bytes);
-                    open.extend(decided.again(uncertain.then_some(commit_id)));
+                    open.extend(decided.again(uncertain.then_some(commit_id), effects.clone()));
                 }
                 Round {
                     open,
@@ -602,7 +608,7 @@ impl Decided {
     }
 
     /// The groups, to be decided anew; with the commit whose end is unknown.
-    fn again(self, commit_id: Option<&str>) -> Vec<Group> {
+    fn again(self, commit_id: Option<&str>, effects: Option<String>) -> Vec<Group> {
         let Self {
             mut groups,
             key,
@@ -614,6 +620,7 @@ impl Decided {
         let attempt = commit_id.map(|commit_id| {
             Arc::new(Attempt {
                 commit_id: commit_id.to_owned(),
+                effects,
                 answers,
                 uids,
             })

@@ -12,7 +12,7 @@ use crate::load::{EntityName, LoadedOne, load_one, loaded_one, rows_of, text};
 use crate::once::{Origin, Receipt, Scope, check_receipt};
 use crate::outbound::Outbound;
 use crate::outbox::Making;
-use crate::outbox::ids::EffectIds;
+use crate::outbox::ids::{EffectIds, effect_prefix};
 use crate::request::{self, EventRequest, Fields};
 use crate::retry::Tries;
 use crate::store::{Lease, RowNumbers, store_one};
@@ -21,6 +21,8 @@ use crate::trees::{Found, Loaded, Target, is_childless, load_trees, loaded_trees
 /// A write whose end is unknown, and the answer that it gives if it was applied.
 struct Attempt {
     commit_id: String,
+    /// What the ids of its effects begin with, where there are some.
+    effects: Option<String>,
     /// The incarnation and the key of its first row.
     key: Option<(String, String)>,
     answer: Answer,
@@ -114,6 +116,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
             };
             if let Some(applied) = own(&loaded, &attempts) {
+                if let Some(prefix) = &applied.effects {
+                    self.take_over(name.tenant.as_str(), prefix).await;
+                }
                 return Ok(self.numbered_again(applied).await);
             }
             // An entity that was there at first and is not any more was deleted: this event must not bring it back.
@@ -170,6 +175,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     if let (DatabaseError::Uncertain(_), Ok(answer)) = (&error, answer) {
                         attempts.push(Attempt {
                             commit_id: commit_id.clone(),
+                            effects: storing.claims_any().then(|| effect_prefix(now, &commit_id)),
                             key: deciding.key(),
                             answer,
                             uids: deciding.uids(),

@@ -12,7 +12,7 @@ use statewright_core::ids::Millis;
 
 use super::Claim;
 use super::send::{Delivery, Outcome, PLAIN, SIGNING, token_context};
-use super::sql::{CLAIM_DUE, CLAIM_NEXT, CLAIM_THESE, DELIVERIES, MARK, SECRETS, TOKENS};
+use super::sql::{CLAIM_DUE, CLAIM_NEXT, CLAIM_THESE, DELIVERIES, MARK, SECRETS, TAKE_OVER, TOKENS};
 use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
@@ -228,6 +228,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             .batch(vec![Statement::new(PURGE, [now.into()])])
             .await?;
         Ok(())
+    }
+
+    /// Takes over what a commit claimed for this process whose answer was lost. Where that fails, the claims run out.
+    pub(crate) async fn take_over(&self, tenant: &str, prefix: &str) {
+        let statement = Statement::new(TAKE_OVER, [tenant.into(), prefix.into()]);
+        if let Ok(results) = self.database.batch(vec![statement]).await {
+            self.claimed.borrow_mut().extend(claims_of(rows_of(&results, 0)));
+        }
     }
 
     async fn pump(&self, claims: Vec<Claim>, bounds: Bounds) -> Delivered {

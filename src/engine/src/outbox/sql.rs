@@ -51,6 +51,13 @@ pub(crate) const CLAIM_NEXT: &str = concat!(
     claims!()
 );
 
+/// Takes over what a commit of this very process claimed, after its answer was lost: tenant, what the ids begin with.
+pub(crate) const TAKE_OVER: &str = concat!(
+    "UPDATE outbox SET claim = claim + 1 WHERE tenant = ?1 AND id >= ?2 || '.' AND id < ?2 || '/' AND status = 'pending' \
+       AND claimed = 1 AND claim = 1",
+    claims!()
+);
+
 /// What is to be sent, of claims that stand: a JSON array of [tenant, id, claim].
 pub(crate) const DELIVERIES: &str = "SELECT json_array(o.tenant, o.id, o.claim, o.event_id, o.kind, o.lane, o.sink, o.attempt, \
        o.tries, o.denied_since, o.effect, o.subscription, s.sink, s.active) \

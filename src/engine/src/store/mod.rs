@@ -230,6 +230,11 @@ impl Storing {
         }
     }
 
+    /// Whether there are effects.
+    pub(crate) fn claims_any(&self) -> bool {
+        !self.claiming.is_empty()
+    }
+
     /// The effects that are claimed for whoever wrote them.
     pub(crate) fn claims(&self, results: &[Vec<String>]) -> Vec<Claim> {
         let rows = self.claiming.iter().flat_map(|place| rows_of(results, *place));
