@@ -50,11 +50,10 @@ export function buildWorker(): void {
       WASM_BINDGEN_BIN: join(tools, "wasm-bindgen"),
       WASM_OPT_BIN: join(packages, "wasm-opt"),
       ESBUILD_BIN: join(packages, "esbuild"),
-      // A third off the script; what it costs in speed is lost beside the database (make bench).
-      CARGO_PROFILE_RELEASE_OPT_LEVEL: "s",
-      // Fewer copies of what is called: another 20 KB gzipped, at no cost that make bench can see.
-      RUSTFLAGS: "-Cllvm-args=-inline-threshold=10",
-      CARGO_PROFILE_RELEASE_STRIP: "symbols",
+      // Two fifths off the script; what it costs in speed is lost beside the database (make bench).
+      CARGO_PROFILE_RELEASE_OPT_LEVEL: "z",
+      // wasm-opt orders by names and then drops them (src/worker/Cargo.toml).
+      CARGO_PROFILE_RELEASE_STRIP: "debuginfo",
     },
   });
   if (built.status !== 0) {

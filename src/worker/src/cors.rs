@@ -12,8 +12,10 @@ pub(crate) enum Origins {
 }
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE, OPTIONS");
-const HEADERS: HeaderValue = HeaderValue::from_static("Authorization, Content-Type, Accept, X-Tenant-Id");
-const EXPOSED: HeaderValue = HeaderValue::from_static("Link");
+const HEADERS: HeaderValue = HeaderValue::from_static(
+    "Authorization, Content-Type, Accept, X-Tenant-Id, Idempotency-Key, X-Request-Id, X-Run-Id",
+);
+const EXPOSED: HeaderValue = HeaderValue::from_static("Link, Idempotency-Replayed");
 const DAY: HeaderValue = HeaderValue::from_static("86400");
 
 impl Origins {

@@ -3,7 +3,7 @@
 //! The binding is called directly rather than through the `worker` crate, whose results pass through
 //! serde-wasm-bindgen: what the engine asks for is one text a row.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use js_sys::{Array, JsString, Object, Promise, Reflect};
 use statewright_engine::database::{Database, DatabaseError, Param, Statement};
@@ -39,8 +39,12 @@ thread_local! {
 }
 
 /// A D1 database.
-#[derive(Debug, Clone)]
-pub(crate) struct D1(Binding);
+#[derive(Debug)]
+pub(crate) struct D1 {
+    binding: Binding,
+    /// How many statements were run.
+    ran: Cell<usize>,
+}
 
 impl D1 {
     /// The database bound to the Worker.
@@ -51,7 +55,15 @@ impl D1 {
                 "the Worker has no D1 binding `{BINDING}`"
             )));
         }
-        Ok(Self(value.unchecked_into()))
+        Ok(Self {
+            binding: value.unchecked_into(),
+            ran: Cell::default(),
+        })
+    }
+
+    /// How many statements were run through it: D1 takes so many of one invocation.
+    pub(crate) fn ran(&self) -> usize {
+        self.ran.get()
     }
 
     fn prepare(&self, statement: &Statement) -> Result<Prepared, JsValue> {
@@ -66,7 +78,7 @@ impl D1 {
                     text
                 }
             };
-            self.0.prepare(&text)
+            self.binding.prepare(&text)
         })?;
         if statement.params.is_empty() {
             return Ok(prepared);
@@ -87,6 +99,7 @@ fn js_param(param: &Param) -> JsValue {
 
 impl Database for D1 {
     async fn batch(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, DatabaseError> {
+        self.ran.set(self.ran.get().saturating_add(statements.len()));
         let prepared: Result<Vec<Prepared>, JsValue> = statements
             .iter()
             .map(|statement| self.prepare(statement))
@@ -96,7 +109,7 @@ impl Database for D1 {
             .into_iter()
             .map(JsValue::from)
             .collect();
-        let promise = self.0.batch(&prepared).map_err(|error| classify(&error))?;
+        let promise = self.binding.batch(&prepared).map_err(|error| classify(&error))?;
         let answers = JsFuture::from(promise).await.map_err(|error| classify(&error))?;
         answers.unchecked_into::<Array>().iter().map(texts).collect()
     }

@@ -12,8 +12,9 @@ extern "C" {
     #[wasm_bindgen(js_namespace = Date, js_name = now)]
     fn date_now() -> f64;
 
+    /// Fills it with what nobody can guess.
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
-    fn fill_with_random(bytes: &mut [u8]);
+    pub(crate) fn fill_with_random(bytes: &mut [u8]);
 }
 
 /// The runtime's clock. It stands still while code runs and moves on with each answer from outside.
@@ -52,4 +53,14 @@ impl Random for WorkerRandom {
         fill_with_random(&mut bytes);
         bytes
     }
+}
+
+/// A random name for a request that has none.
+pub(crate) fn random_id() -> String {
+    WorkerRandom
+        .bytes()
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0'))
+        .collect()
 }

@@ -5,12 +5,14 @@
 //! no promise is shared between the requests of an isolate: the runtime can hang on one.
 
 mod auth;
+mod call;
 mod cors;
 mod cron;
 mod d1;
 mod host;
 mod log;
 mod openapi;
+mod outbound;
 mod refusal;
 mod reply;
 mod request;
@@ -18,12 +20,13 @@ mod routes;
 mod serve;
 mod service;
 mod settings;
+mod vault;
 
 use worker::{Context, Env, ScheduleContext, ScheduledEvent, event};
 
 #[event(fetch)]
-async fn fetch(request: web_sys::Request, env: Env, _context: Context) -> worker::Result<web_sys::Response> {
-    serve::serve(request, env).await
+async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker::Result<web_sys::Response> {
+    serve::serve(request, env, &context).await
 }
 
 #[event(scheduled)]

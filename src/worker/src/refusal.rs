@@ -56,9 +56,10 @@ impl Refusal {
         }
     }
 
-    /// The answer, in the one shape of errors (S2.262).
+    /// The answer, in the one shape of errors (S2.262); or the answer that was given before.
     pub(crate) fn reply(&self) -> Reply {
         let body = match self {
+            Self::Engine(Error::Replayed(replay)) => return Reply::replay(replay),
             Self::Engine(error) => error.body(),
             other => error_body(other.code(), &other.to_string()),
         };

@@ -4,11 +4,15 @@
 //! Worker does for a request.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use statewright_core::code::Code;
+use statewright_engine::once::Replay;
 
 use crate::refusal::Refusal;
+
+/// The content type of almost all answers.
+const JSON: &str = "application/json";
 
 /// An answer.
 #[derive(Debug, Clone)]
@@ -21,7 +25,12 @@ pub(crate) struct Reply {
     pub(crate) body: Option<Vec<u8>>,
     /// The code of the error that it tells of, if it does.
     pub(crate) code: Option<Code>,
+    /// Whether it was given before.
+    pub(crate) replayed: bool,
 }
+
+/// Says that an answer was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 impl Reply {
     /// An answer without a body.
@@ -31,7 +40,19 @@ impl Reply {
             headers: HeaderMap::new(),
             body: None,
             code: None,
+            replayed: false,
         }
+    }
+
+    /// An answer that was given before.
+    pub(crate) fn replay(replay: &Replay) -> Self {
+        let mut reply = match &replay.answer {
+            Some(answer) => Self::text(replay.status, JSON, answer.as_str()),
+            None => Self::empty(replay.status),
+        };
+        reply.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        reply.replayed = true;
+        reply
     }
 
     /// An answer of text.
@@ -48,7 +69,7 @@ impl Reply {
     pub(crate) fn json(status: u16, value: &impl Serialize) -> Self {
         // INVARIANT: what is answered has text keys and finite numbers, so that it can be written as JSON.
         let body = serde_json::to_vec(value).unwrap_or_default();
-        Self::text(status, "application/json", body)
+        Self::text(status, JSON, body)
     }
 
     /// Names the page after this one (R18).

@@ -11,12 +11,9 @@ use statewright_engine::{
 };
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use worker::send::{SendFuture, SendWrapper};
+use worker::send::SendFuture;
 
-use crate::refusal::Refusal;
-
-/// The request as the runtime gave it.
-pub(crate) type Raw = SendWrapper<web_sys::Request>;
+use crate::{call::Current, refusal::Refusal};
 
 /// The header that chooses the tenant (S2.17).
 pub(crate) const TENANT: &str = "x-tenant-id";
@@ -26,11 +23,12 @@ pub(crate) fn header(request: &web_sys::Request, name: &str) -> Option<String> {
     request.headers().get(name).ok().flatten()
 }
 
-fn raw(parts: &Parts) -> Result<&Raw, Refusal> {
+/// The request that a route is asked to answer.
+pub(crate) fn current(parts: &Parts) -> Result<&Current, Refusal> {
     // INVARIANT: `serve` puts it there.
     parts
         .extensions
-        .get::<Raw>()
+        .get::<Current>()
         .ok_or_else(|| Refusal::BodyBroken("there is no request".to_owned()))
 }
 
@@ -41,7 +39,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for Tenant {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Refusal> {
-        let Some(value) = header(raw(parts)?, TENANT) else {
+        let Some(value) = header(&current(parts)?.raw, TENANT) else {
             return Ok(None);
         };
         // Bytes that are no UTF-8 were replaced by this character: other bytes would be taken for the same tenant.
@@ -106,6 +104,25 @@ impl<S: Send + Sync> FromRequestParts<S> for Instance {
     }
 }
 
+/// The one part of the path that a route leaves open.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let captures = captures(parts, state).await?;
+        // INVARIANT: the routes that ask for it leave one part open; an empty name is refused by the engine.
+        Ok(Self(
+            captures
+                .iter()
+                .next()
+                .map(|(_, value)| value.to_owned())
+                .unwrap_or_default(),
+        ))
+    }
+}
+
 /// The query of the URL.
 pub(crate) struct Query<T>(pub(crate) T);
 
@@ -129,11 +146,27 @@ impl<S: Sync> FromRequestParts<S> for Body {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let request = raw(parts)?.clone();
-        if let Some(declared) = header(&request, "content-type").filter(|declared| !is_json(declared)) {
+        let call = current(parts)?.clone();
+        if let Some(declared) = header(&call.raw, "content-type").filter(|declared| !is_json(declared)) {
             return Err(Refusal::NotJson(declared));
         }
-        SendFuture::new(read(request)).await.map(Self)
+        let bytes = SendFuture::new(read(&call.raw)).await?;
+        if call.key().is_some() {
+            call.body.replace(bytes.clone());
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// The body as it came, whatever it is declared to be; of at most [`MAX_BODY_BYTES`].
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl<S: Sync> FromRequestParts<S> for Bytes {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let call = current(parts)?.clone();
+        SendFuture::new(read(&call.raw)).await.map(Self)
     }
 }
 
@@ -150,9 +183,9 @@ fn is_json(content_type: &str) -> bool {
         || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-async fn read(request: Raw) -> Result<Vec<u8>, Refusal> {
+async fn read(request: &web_sys::Request) -> Result<Vec<u8>, Refusal> {
     let broken = |error| Refusal::BodyBroken(format!("{error:?}"));
-    if let Some(length) = header(&request, "content-length") {
+    if let Some(length) = header(request, "content-length") {
         if length
             .parse::<u64>()
             .is_ok_and(|length| length > MAX_BODY_BYTES as u64)

@@ -1,38 +1,55 @@
 //! One request, from the runtime and back to it: preflight, key, route, answer, log.
 
-use std::sync::LazyLock;
+use std::{rc::Rc, sync::LazyLock};
 
 use axum::Router;
 use http::{HeaderValue, Method, header};
+use statewright_engine::{error::Error, outbox::Delivered};
 use tower_service::Service as _;
 use wasm_bindgen::JsValue;
-use worker::{Env, send::SendWrapper};
+use worker::{Context, Env, send::SendWrapper};
 
 use crate::{
     auth,
+    call::Call,
     host::WorkerClock,
     log::{Entry, Level},
     refusal::Refusal,
     reply::Reply,
     request, routes,
+    service::WorkerEngine,
     settings::Settings,
 };
 
 /// Made once in an isolate; it holds no state of a request.
 static ROUTER: LazyLock<Router> = LazyLock::new(routes::router);
 
-/// Answers a request.
-pub(crate) async fn serve(raw: web_sys::Request, env: Env) -> worker::Result<web_sys::Response> {
+/// Answers a request, and delivers its effects after that.
+pub(crate) async fn serve(
+    raw: web_sys::Request,
+    env: Env,
+    context: &Context,
+) -> worker::Result<web_sys::Response> {
     let settings = Settings::of(&env);
     let began = WorkerClock::read();
     let method = Method::from_bytes(raw.method().as_bytes()).unwrap_or_default();
     let url = raw.url();
     let path = path_and_query(&url);
     let origin = request::header(&raw, "origin");
+    let call = Call::new(raw, env, Rc::clone(&settings), method.clone(), path.to_owned());
+    let call = Rc::new(call);
 
-    let mut reply = answer(&settings, &method, path, raw, env)
-        .await
-        .unwrap_or_else(|refusal| refusal.reply());
+    let answered = answer(&call).await;
+    let mut reply = answered.unwrap_or_else(|refusal| refusal.reply());
+    if let Some(engine) = call.engine.take() {
+        if call.keyed.get() && !reply.replayed {
+            reply = settled(&engine, reply).await;
+        }
+        if engine.has_claimed() {
+            let level = settings.level;
+            context.wait_until(async move { tell(&engine.deliver_claimed().await, level) });
+        }
+    }
     settings
         .origins
         .allow(origin.as_deref(), method == Method::OPTIONS, &mut reply.headers);
@@ -67,19 +84,21 @@ fn path_and_query(url: &str) -> &str {
     path.split('#').next().unwrap_or(path)
 }
 
-async fn answer(
-    settings: &Settings,
-    method: &Method,
-    path: &str,
-    raw: web_sys::Request,
-    env: Env,
-) -> Result<Reply, Refusal> {
-    let guarded = path
-        .strip_prefix("/api")
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+async fn answer(call: &Rc<Call>) -> Result<Reply, Refusal> {
+    let (method, path) = (&call.method, call.path.as_str());
+    let below = |root: &str| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    };
     // A browser sends a preflight without the key.
-    if guarded && method != Method::OPTIONS {
-        auth::check(settings, request::header(&raw, "authorization").as_deref())?;
+    if method != Method::OPTIONS && (below("/api") || below("/hooks")) {
+        if below("/api") {
+            let header = request::header(&call.raw, "authorization");
+            auth::check(&call.settings, header.as_deref())?;
+        }
+        if let Err(faults) = &call.settings.service {
+            return Err(Error::Misconfigured(faults.clone()).into());
+        }
     }
     let uri: http::Uri = path
         .parse()
@@ -92,8 +111,7 @@ async fn answer(
     } else {
         method.clone()
     };
-    request.extensions_mut().insert(SendWrapper::new(raw));
-    request.extensions_mut().insert(env);
+    request.extensions_mut().insert(SendWrapper::new(Rc::clone(call)));
 
     let mut response = ROUTER
         .clone()
@@ -117,6 +135,35 @@ async fn answer(
         return Ok(reply);
     };
     Ok(reply)
+}
+
+/// Keeps the answer of a request with an Idempotency-Key that wrote none with its effect. Where a twin came first, its answer
+/// is given.
+async fn settled(engine: &WorkerEngine, reply: Reply) -> Reply {
+    let body = reply
+        .body
+        .as_deref()
+        .and_then(|body| std::str::from_utf8(body).ok());
+    match engine.settle(reply.status, reply.code, body).await {
+        Ok(()) => reply,
+        Err(error) => Refusal::from(error).reply(),
+    }
+}
+
+/// Says in the log what became of effects (S0.53).
+pub(crate) fn tell(delivered: &Delivered, limit: Level) {
+    for told in &delivered.told {
+        let level = match told.outcome {
+            "dead" => Level::Warn,
+            "database" => Level::Error,
+            "done" => Level::Debug,
+            _ => Level::Info,
+        };
+        if level <= limit {
+            let shown = serde_json::to_value(told).unwrap_or_default();
+            Entry::new(level, "effect").with("effect", shown).write(limit);
+        }
+    }
 }
 
 /// The methods of a route, and those that every route takes.

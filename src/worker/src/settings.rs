@@ -1,12 +1,17 @@
 //! What the operator set: variables and secrets of the Worker.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use js_sys::Reflect;
+use statewright_engine::settings::Settings as EngineSettings;
 use wasm_bindgen::JsValue;
 use worker::Env;
 
-use crate::{cors::Origins, log::Level};
+use crate::{
+    cors::Origins,
+    log::{Entry, Level},
+    vault::SubtleVault,
+};
 
 /// The settings of a deployment. They are the same for every request of an isolate, and read once.
 #[derive(Debug)]
@@ -21,7 +26,21 @@ pub(crate) struct Settings {
     pub(crate) origins: Origins,
     /// `LOG_LEVEL`.
     pub(crate) level: Level,
+    /// What the engine and the vault go by; or what is wrong with it (S0.65).
+    pub(crate) service: Result<ServiceSettings, Vec<String>>,
 }
+
+/// What the engine and the vault go by.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceSettings {
+    /// How effects are delivered, and what the ways in accept.
+    pub(crate) engine: Arc<EngineSettings>,
+    /// `SECRETS_KEY`.
+    pub(crate) vault: SubtleVault,
+}
+
+/// A period where none can be read.
+const MINUTE_MS: u64 = 60_000;
 
 thread_local! {
     static SETTINGS: RefCell<Option<Rc<Settings>>> = const { RefCell::new(None) };
@@ -33,6 +52,13 @@ impl Settings {
         SETTINGS.with(|slot| Rc::clone(slot.borrow_mut().get_or_insert_with(|| Rc::new(Self::read(env)))))
     }
 
+    /// `STATE_PERIOD`: the pause between two looks at the outbox.
+    pub(crate) fn period_ms(&self) -> u64 {
+        self.service
+            .as_ref()
+            .map_or(MINUTE_MS, |service| service.engine.period_ms)
+    }
+
     fn read(env: &Env) -> Self {
         let text = |name: &str| variable(env, name).filter(|value| !value.is_empty());
         let level = text("LOG_LEVEL");
@@ -42,13 +68,35 @@ impl Settings {
             scan_interval_ms: interval(text("TIMEOUT_INTERVAL_SECS").as_deref()),
             origins: Origins::read(text("CORS_ORIGINS").as_deref().unwrap_or_default()),
             level: level.as_deref().and_then(Level::read).unwrap_or_default(),
+            service: service(text),
         };
         if let Some(unknown) = level.filter(|name| Level::read(name).is_none()) {
             let message =
                 format!("LOG_LEVEL is `{unknown}`; error, warn, info or debug is needed, so it is info");
-            crate::log::Entry::new(Level::Warn, &message).write(settings.level);
+            Entry::new(Level::Warn, &message).write(settings.level);
+        }
+        if let Err(faults) = &settings.service {
+            Entry::new(Level::Error, "settings")
+                .with("faults", faults.clone())
+                .write(settings.level);
         }
         settings
+    }
+}
+
+/// Reads what the engine and the vault go by, and tells every fault at once.
+fn service(text: impl Fn(&str) -> Option<String>) -> Result<ServiceSettings, Vec<String>> {
+    let vault = SubtleVault::read(text("SECRETS_KEY").as_deref());
+    match (EngineSettings::read(text), vault) {
+        (Ok(engine), Ok(vault)) => Ok(ServiceSettings {
+            engine: Arc::new(engine),
+            vault,
+        }),
+        (engine, vault) => {
+            let mut faults = engine.err().unwrap_or_default();
+            faults.extend(vault.err());
+            Err(faults)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     openapi::schemas,
     reply::Reply,
     request::{Body, Instance, Machine, Query, Tenant},
-    service::Service,
+    service::{Keyed, Service},
 };
 
 /// Which entities are wanted. Filters combine.
@@ -86,7 +86,7 @@ pub(crate) async fn create(
     Tenant(tenant): Tenant,
     Machine(machine_id): Machine,
     Body(body): Body,
-    engine: Service,
+    engine: Keyed<201>,
 ) -> Answer {
     Ok(Reply::json(
         201,
@@ -149,7 +149,7 @@ pub(crate) async fn read(
 pub(crate) async fn delete(
     Tenant(tenant): Tenant,
     Instance(machine_id, entity_id): Instance,
-    engine: Service,
+    engine: Keyed<204>,
 ) -> Answer {
     engine.delete_entity(&tenant, &machine_id, &entity_id).await?;
     Ok(Reply::empty(204))
@@ -168,7 +168,7 @@ pub(crate) async fn delete(
 pub(crate) async fn release(
     Tenant(tenant): Tenant,
     Instance(machine_id, entity_id): Instance,
-    engine: Service,
+    engine: Keyed<200>,
 ) -> Answer {
     let released = engine.release_timers(&tenant, &machine_id, &entity_id).await?;
     Ok(Reply::json(200, &json!({ "released": released })))

@@ -11,8 +11,8 @@ use crate::{
     openapi::schemas,
     refusal::Refusal,
     reply::Reply,
-    request::{self, Body, Instance, Machine, Query, Raw, Tenant},
-    service::Service,
+    request::{self, Body, Instance, Machine, Query, Tenant},
+    service::{Keyed, Service},
 };
 
 /// Applies one event. An entity that does not exist is made first.
@@ -33,7 +33,7 @@ pub(crate) async fn evaluate(
     tenant: Option<Tenant>,
     Machine(machine_id): Machine,
     Body(body): Body,
-    engine: Service,
+    engine: Keyed<200>,
 ) -> Answer {
     let tenant = tenant.map(|Tenant(tenant)| tenant);
     Ok(Reply::json(
@@ -60,7 +60,7 @@ pub(crate) async fn evaluate_batch(
     tenant: Option<Tenant>,
     Machine(machine_id): Machine,
     Body(body): Body,
-    engine: Service,
+    engine: Keyed<200>,
 ) -> Answer {
     let tenant = tenant.map(|Tenant(tenant)| tenant);
     Ok(Reply::json(
@@ -87,7 +87,7 @@ pub(crate) async fn transition(
     Tenant(tenant): Tenant,
     Instance(machine_id, entity_id): Instance,
     Body(body): Body,
-    engine: Service,
+    engine: Keyed<200>,
 ) -> Answer {
     Ok(Reply::json(
         200,
@@ -161,10 +161,7 @@ impl<S: Sync> FromRequestParts<S> for Lines {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let accepted = parts
-            .extensions
-            .get::<Raw>()
-            .and_then(|raw| request::header(raw, "accept"));
+        let accepted = request::header(&request::current(parts)?.raw, "accept");
         Ok(Self(accepted.is_some_and(|accepted| {
             accepted.to_ascii_lowercase().contains(NDJSON)
         })))

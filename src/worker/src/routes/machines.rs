@@ -10,7 +10,7 @@ use crate::{
     openapi::schemas,
     reply::Reply,
     request::{Body, Machine, Query, Tenant},
-    service::Service,
+    service::{Keyed, Service},
 };
 
 /// Which part of a list is wanted (R18).
@@ -70,7 +70,7 @@ pub(crate) async fn list(
     )
 )]
 #[worker::send]
-pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Service) -> Answer {
+pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<201>) -> Answer {
     Ok(Reply::json(201, &engine.create_machine(&tenant, &body).await?))
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn replace(
     Machine(machine_id): Machine,
     Query(query): Query<ReplaceQuery>,
     Body(body): Body,
-    engine: Service,
+    engine: Keyed<200>,
 ) -> Answer {
     let machine = engine
         .put_machine(&tenant, &machine_id, &body, query.in_flight.as_deref())
@@ -155,7 +155,11 @@ pub(crate) async fn replace(
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
 #[worker::send]
-pub(crate) async fn delete(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
+pub(crate) async fn delete(
+    Tenant(tenant): Tenant,
+    Machine(machine_id): Machine,
+    engine: Keyed<204>,
+) -> Answer {
     engine.delete_machine(&tenant, &machine_id).await?;
     Ok(Reply::empty(204))
 }
