@@ -13,6 +13,7 @@ pub mod expiring;
 pub mod families;
 pub mod far;
 pub mod faults;
+pub mod records;
 pub mod scenes;
 pub mod vault;
 pub mod world;
