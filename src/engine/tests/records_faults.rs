@@ -135,7 +135,7 @@ fn s0_30_i1_i3_a_fault_at_any_batch_leaves_record_and_event_exactly_once() {
 #[test]
 fn s0_26_s0_30_a_store_that_is_not_reached_is_told_so_and_nothing_is_half_written() {
     let mut texts = Vec::new();
-    for case in cases() {
+    for case in cases().into_iter().filter(|case| case.sends) {
         let undisturbed = case.lab();
         case.run(&undisturbed);
         for fault in [Fault::Before, Fault::After, Fault::Stray] {
