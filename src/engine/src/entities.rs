@@ -425,7 +425,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let error = match self.write_in(&self.scope, batch, kept).await {
                 Ok(_) => return Ok(released),
                 Err(error) => {
-                    tried = released;
+                    if matches!(error, DatabaseError::Uncertain(_)) {
+                        tried = released;
+                    }
                     error
                 }
             };
