@@ -155,10 +155,10 @@ fn unknown(id: &str) -> Error {
 
 impl Source {
     /// Reads a source, and fills in what it leaves out.
-    fn read(given: Map<String, Value>) -> Result<(Self, Map<String, Value>), Error> {
+    fn read(given: &Map<String, Value>) -> Result<(Self, Map<String, Value>), Error> {
         let fields = Fields {
             path: "$",
-            object: &given,
+            object: given,
         };
         fields.only(&[
             "machine",
@@ -216,7 +216,7 @@ impl Source {
             active: fields.flag("active", true)?,
             mapping,
         };
-        let shown = source.shown(&given);
+        let shown = source.shown(given);
         Ok((source, shown))
     }
 
@@ -352,7 +352,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         body: &[u8],
     ) -> Result<(SourceView, bool), Error> {
         check_name("source", id)?;
-        let (_, shown) = Source::read(request::object(body)?)?;
+        let (_, shown) = Source::read(&request::object(body)?)?;
         let bytes = json_bytes(&shown);
         if bytes > MAX_SOURCE_BYTES {
             return Err(Error::TooLarge {
@@ -531,7 +531,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return Ok(None);
         };
         let (source, name, current, previous): (String, Option<String>, Option<String>, _) = decode(row)?;
-        let (source, _) = Source::read(decode(&source)?).map_err(|error| Error::Corrupt {
+        let (source, _) = Source::read(&decode(&source)?).map_err(|error| Error::Corrupt {
             what: format!("source `{id}`"),
             problem: error.to_string(),
         })?;

@@ -10,6 +10,7 @@
 
 mod support;
 
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -137,7 +138,7 @@ impl Place {
             while let Some(row) = rows.next().unwrap() {
                 for column in 0..columns {
                     let cell: rusqlite::types::Value = row.get(column).unwrap();
-                    text.push_str(&format!("{cell:?} "));
+                    write!(text, "{cell:?} ").unwrap();
                 }
             }
         }

@@ -14,6 +14,7 @@ pub mod families;
 pub mod far;
 pub mod faults;
 pub mod records;
+pub mod providers;
 pub mod scenes;
 pub mod vault;
 pub mod world;
