@@ -62,7 +62,7 @@ pub(crate) const DELETE: &str = "DELETE FROM subscriptions WHERE tenant = ?1 AND
 /// The first ?3 held rows of a subscription ?2 that is not suspended: `h`.
 macro_rules! released {
     () => {
-        "FROM (SELECT o.id, o.lane FROM outbox o WHERE o.tenant = ?1 AND o.subscription = ?2 AND o.held = 1 \
+        "FROM (SELECT o.id, o.lane FROM outbox o INDEXED BY outbox_held WHERE o.tenant = ?1 AND o.subscription = ?2 AND o.held = 1 \
            AND o.status = 'pending' AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.tenant = ?1 AND s.id = ?2 \
              AND s.active = 0) \
            ORDER BY o.id LIMIT ?3) h"

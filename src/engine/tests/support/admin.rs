@@ -1,0 +1,354 @@
+//! Rows of the outbox as a test needs them, requests with keys, and what must hold of lanes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use statewright_engine::database::DatabaseError;
+use statewright_engine::error::Error;
+use statewright_engine::once::Once;
+use statewright_engine::{DefinitionCache, Engine};
+
+use crate::support::faults::{Fault, reads};
+use crate::support::world::{World, WorldEngine, t1};
+use crate::support::{Counted, START};
+
+/// What effect ids of a time begin with: nine digits of base 32 (ruling 1), worked out without the engine.
+pub fn prefix(offset: i64) -> String {
+    let mut left = u64::try_from(START + offset).unwrap();
+    let mut digits = Vec::new();
+    for _ in 0..9 {
+        digits.push(char::from_digit(u32::try_from(left % 32).unwrap(), 32).unwrap());
+        left /= 32;
+    }
+    digits.iter().rev().collect()
+}
+
+/// A row of the outbox. Times are offsets from the start.
+#[derive(Clone)]
+pub struct Row {
+    pub tenant: &'static str,
+    pub at: i64,
+    pub name: String,
+    pub kind: &'static str,
+    pub status: &'static str,
+    pub lane: String,
+    pub version: i64,
+    pub machine: &'static str,
+    pub entity: &'static str,
+    pub target: &'static str,
+    pub subscription: Option<&'static str>,
+    pub effect: Value,
+    pub attempts: Value,
+    pub attempt: i64,
+    pub tries: i64,
+    pub claim: i64,
+    pub claimed: bool,
+    pub held: bool,
+    pub due: Option<i64>,
+    pub denied: Option<i64>,
+    pub finished: Option<i64>,
+    pub error: Option<&'static str>,
+}
+
+impl Row {
+    /// A webhook of a lane, due since it was made.
+    pub fn due(name: &str, at: i64, lane: &str, version: i64) -> Self {
+        Self {
+            tenant: "t1",
+            at,
+            name: name.to_owned(),
+            kind: "webhook",
+            status: "pending",
+            lane: lane.to_owned(),
+            version,
+            machine: "order",
+            entity: "e",
+            target: "https://example.com/hook",
+            subscription: None,
+            effect: json!({"kind": "webhook", "url": "https://example.com/hook"}),
+            attempts: json!([]),
+            attempt: 0,
+            tries: 0,
+            claim: 0,
+            claimed: false,
+            held: false,
+            due: Some(at),
+            denied: None,
+            finished: None,
+            error: None,
+        }
+    }
+
+    /// One that another of its lane comes before.
+    pub fn queued(name: &str, at: i64, lane: &str, version: i64) -> Self {
+        Self {
+            due: None,
+            ..Self::due(name, at, lane, version)
+        }
+    }
+
+    /// One that is being sent.
+    pub fn claimed(name: &str, at: i64, lane: &str, version: i64, until: i64) -> Self {
+        Self {
+            claimed: true,
+            claim: 1,
+            attempt: 1,
+            tries: 1,
+            due: Some(until),
+            ..Self::due(name, at, lane, version)
+        }
+    }
+
+    /// One that is over, after two attempts.
+    pub fn over(name: &str, at: i64, lane: &str, version: i64, status: &'static str) -> Self {
+        Self {
+            status,
+            due: None,
+            attempt: 2,
+            tries: 2,
+            claim: 2,
+            finished: Some(at + 5),
+            ..Self::due(name, at, lane, version)
+        }
+    }
+
+    /// A presentation to a subscription, held.
+    pub fn held(name: &str, at: i64, lane: &str, version: i64, subscription: &'static str) -> Self {
+        Self {
+            held: true,
+            due: None,
+            ..Self::due(name, at, lane, version).presented(subscription)
+        }
+    }
+
+    /// The same as a presentation.
+    pub fn presented(self, subscription: &'static str) -> Self {
+        Self {
+            kind: "presentation",
+            subscription: Some(subscription),
+            target: subscription,
+            ..self
+        }
+    }
+
+    pub fn id(&self) -> String {
+        format!("{}{:c<16}.0", prefix(self.at), self.name)
+    }
+}
+
+/// Puts rows into the outbox.
+pub fn insert(world: &World, rows: &[Row]) {
+    let connection = world.sqlite.connection.borrow();
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, \
+               subscription, effect, attempt, tries, claim, claimed, held, due_at, denied_since, created_at, finished_at, \
+               attempts, error) \
+             VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, \
+               ?23)",
+        )
+        .unwrap();
+    for row in rows {
+        statement
+            .execute(rusqlite::params![
+                row.tenant,
+                row.id(),
+                row.kind,
+                row.status,
+                row.lane,
+                row.version,
+                format!("{}\n{}", row.tenant, row.target),
+                row.target,
+                row.machine,
+                row.entity,
+                row.subscription,
+                row.effect.to_string(),
+                row.attempt,
+                row.tries,
+                row.claim,
+                row.claimed,
+                row.held,
+                row.due.map(|due| START + due),
+                row.denied.map(|since| START + since),
+                START + row.at,
+                row.finished.map(|finished| START + finished),
+                row.attempts.to_string(),
+                row.error,
+            ])
+            .unwrap();
+    }
+}
+
+/// A row as it is stored: status, attempt, tries, claim, claimed, held, due and finished as offsets, denied since.
+pub fn stored(world: &World, id: &str) -> Value {
+    let text: String = world
+        .sqlite
+        .connection
+        .borrow()
+        .query_row(
+            "SELECT json_object('status', status, 'attempt', attempt, 'tries', tries, 'claim', claim, 'claimed', claimed, \
+               'held', held, 'due', due_at - ?2, 'finished', finished_at - ?2, 'denied', denied_since) \
+             FROM outbox WHERE id = ?1",
+            rusqlite::params![id, START],
+            |row| row.get(0),
+        )
+        .unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Where the pending rows of a lane are, by version: `due 5`, `queued`, `held`, `claimed 7`.
+pub fn lane(world: &World, lane: &str) -> Vec<String> {
+    let connection = world.sqlite.connection.borrow();
+    let mut statement = connection
+        .prepare(
+            "SELECT version || CASE WHEN claimed THEN ' claimed ' || (due_at - ?2) WHEN due_at IS NOT NULL THEN ' due ' || (due_at - ?2) \
+               WHEN held THEN ' held' ELSE ' queued' END \
+             FROM outbox WHERE lane = ?1 AND status = 'pending' ORDER BY version",
+        )
+        .unwrap();
+    let rows = statement.query_map(rusqlite::params![lane, START], |row| row.get(0));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// All that is stored in the tables of effects and receipts; of receipts only what they say, since they hold times.
+pub fn dump(world: &World) -> String {
+    let connection = world.sqlite.connection.borrow();
+    let mut text = String::new();
+    for sql in [
+        "SELECT * FROM outbox ORDER BY tenant, id",
+        "SELECT * FROM subscriptions ORDER BY tenant, id",
+        "SELECT tenant, key, scope, part, status, answer, outcome FROM inbox ORDER BY 1, 2, 3, 4",
+        "SELECT * FROM violations",
+    ] {
+        let mut statement = connection.prepare(sql).unwrap();
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..columns {
+                let value: rusqlite::types::Value = row.get(column).unwrap();
+                write!(text, "{value:?} ").unwrap();
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Of each lane at most one row is on its way, and none waits for nothing (I7).
+pub fn assert_lanes(world: &World) {
+    let connection = world.sqlite.connection.borrow();
+    let mut statement = connection
+        .prepare(
+            "SELECT tenant || ' ' || lane, version, due_at IS NOT NULL, held FROM outbox WHERE status = 'pending' \
+             ORDER BY 1, version, place",
+        )
+        .unwrap();
+    let mut lanes: BTreeMap<String, Vec<(i64, bool, bool)>> = BTreeMap::new();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let lane = lanes.entry(row.get(0).unwrap()).or_default();
+        lane.push((row.get(1).unwrap(), row.get(2).unwrap(), row.get(3).unwrap()));
+    }
+    for (lane, rows) in lanes {
+        let on_its_way = rows.iter().filter(|(_, due, _)| *due).count();
+        assert!(on_its_way <= 1, "{lane} sends more than one at a time: {rows:?}");
+        assert!(on_its_way == 1 || rows[0].2, "{lane} waits for nothing: {rows:?}");
+    }
+}
+
+/// An engine for a request that is to have one effect.
+pub fn keyed(world: &World, key: &str, scope: &str, body: &str, success: u16, seed: u128) -> WorldEngine {
+    let once = Once::request(key, scope, "", body.as_bytes(), success).unwrap();
+    Engine::new(
+        world.faulty.clone(),
+        world.clock.clone(),
+        Counted::from(seed),
+        DefinitionCache::default(),
+    )
+    .keyed(once, Some(&t1()))
+}
+
+/// What a host answers: the status and the body, and whether it was a replay.
+pub fn told<T: serde::Serialize>(success: u16, outcome: Result<T, Error>) -> (u16, Value, bool) {
+    match outcome {
+        Ok(body) => (success, serde_json::to_value(body).unwrap(), false),
+        Err(Error::Replayed(replay)) => {
+            let body = replay
+                .answer
+                .map_or(Value::Null, |text| serde_json::from_str(&text).unwrap());
+            (replay.status, body, true)
+        }
+        Err(error) => (error.status(), error.body(), false),
+    }
+}
+
+/// The faults of one write, and whether an answer is lost after it was applied.
+pub fn faults() -> [(&'static str, Fault); 3] {
+    [
+        ("before", Fault::Before),
+        ("after", Fault::After),
+        ("late", Fault::Late),
+    ]
+}
+
+/// How often a batch wrote since the statements were last taken.
+pub fn writes(world: &World) -> usize {
+    let batches = world.sqlite.taken();
+    let writing = batches.iter().filter(|batch| !batch.iter().all(|sql| reads(sql)));
+    writing.count()
+}
+
+/// The plan of each statement that the engine has run on these tables since they were last taken.
+pub fn plans(world: &Rc<World>) -> BTreeMap<&'static str, Vec<String>> {
+    let statements: Vec<_> = world.sqlite.taken().into_iter().flatten().collect();
+    let connection = world.sqlite.connection.borrow();
+    let mut plans = BTreeMap::new();
+    for sql in statements {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = statement.raw_query();
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            lines.push(row.get::<_, String>(3).unwrap());
+        }
+        plans.insert(sql, lines);
+    }
+    plans
+}
+
+/// No stored table is read from one end to the other, and none without knowing the tenant but for what is listed.
+pub fn assert_searches(plans: &BTreeMap<&'static str, Vec<String>>, without_tenant: &[&str]) {
+    for (sql, plan) in plans {
+        for line in plan {
+            assert!(!line.contains("AUTOMATIC"), "{sql}\n{plan:#?}");
+            let scans = line.strip_prefix("SCAN ").is_some_and(|rest| {
+                let name = rest.split(' ').next().unwrap();
+                let stored = [
+                    "outbox",
+                    "subscriptions",
+                    "inbox",
+                    "history",
+                    "entities",
+                    "entries",
+                    "instances",
+                ];
+                stored.contains(&name)
+                    || stored.iter().any(|table| {
+                        [" ", ")", ","]
+                            .iter()
+                            .any(|end| sql.contains(&format!(" {table} {name}{end}")))
+                    })
+            });
+            assert!(
+                !scans || without_tenant.iter().any(|part| line.contains(part)),
+                "{sql}\n{line}\n{plan:#?}"
+            );
+        }
+    }
+}
+
+/// A write that was refused for certain.
+pub fn constraint() -> DatabaseError {
+    DatabaseError::Constraint("a test says so".to_owned())
+}
