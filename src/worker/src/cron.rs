@@ -173,8 +173,12 @@ impl Minute<'_> {
         let report = match open(self.env, self.settings).await {
             Ok(engine) => {
                 let report = engine.deliver_due(until, granted).await;
-                if first && let Err(error) = engine.purge().await {
-                    failed(&error.to_string(), "purge", limit);
+                if first {
+                    for done in [engine.purge().await, engine.upkeep().await] {
+                        if let Err(error) = done {
+                            failed(&error.to_string(), "purge", limit);
+                        }
+                    }
                 }
                 ran = engine.database().ran();
                 report

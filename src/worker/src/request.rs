@@ -39,15 +39,20 @@ impl<S: Sync> OptionalFromRequestParts<S> for Tenant {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Refusal> {
-        let Some(value) = header(&current(parts)?.raw, TENANT) else {
-            return Ok(None);
-        };
-        // Bytes that are no UTF-8 were replaced by this character: other bytes would be taken for the same tenant.
-        if value.contains(char::REPLACEMENT_CHARACTER) {
-            return Err(Error::invalid("X-Tenant-Id", "the header is no UTF-8", "a text in UTF-8").into());
-        }
-        Ok(Some(Self(tenant_id("X-Tenant-Id", &value)?)))
+        tenant_of(&current(parts)?.raw).map(|tenant| tenant.map(Self))
     }
+}
+
+/// The tenant that a request's header names, if it has one.
+pub(crate) fn tenant_of(request: &web_sys::Request) -> Result<Option<TenantId>, Refusal> {
+    let Some(value) = header(request, TENANT) else {
+        return Ok(None);
+    };
+    // Bytes that are no UTF-8 were replaced by this character: other bytes would be taken for the same tenant.
+    if value.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(Error::invalid("X-Tenant-Id", "the header is no UTF-8", "a text in UTF-8").into());
+    }
+    Ok(Some(tenant_id("X-Tenant-Id", &value)?))
 }
 
 impl<S: Sync> FromRequestParts<S> for Tenant {
@@ -120,6 +125,37 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
                 .map(|(_, value)| value.to_owned())
                 .unwrap_or_default(),
         ))
+    }
+}
+
+/// A webhook's request: whose it is by its path, and its headers.
+pub(crate) struct Hook {
+    /// The tenant.
+    pub(crate) tenant: String,
+    /// The source.
+    pub(crate) source: String,
+    call: Current,
+}
+
+impl Hook {
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        header(&self.call.raw, name)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Hook {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let captures = captures(parts, state).await?;
+        // INVARIANT: its route captures both; an empty one is refused by the engine.
+        let name = |name| capture(&captures, name).unwrap_or_default();
+        Ok(Self {
+            tenant: name("tenant"),
+            source: name("source_id"),
+            call: current(parts)?.clone(),
+        })
     }
 }
 

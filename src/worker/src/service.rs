@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, ops::Deref, rc::Rc, sync::LazyLock};
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum::extract::FromRequestParts;
 use http::{Method, request::Parts};
 use serde::Deserialize;
 use statewright_engine::{DefinitionCache, Engine, error::Error, once::Once};
@@ -18,7 +18,7 @@ use crate::{
     log::{Entry, Level},
     outbound::Outlet,
     refusal::Refusal,
-    request::{Tenant, current},
+    request::{current, tenant_of},
     settings::Settings,
 };
 
@@ -89,7 +89,7 @@ impl<S: Sync> FromRequestParts<S> for Service {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(lent(parts, None).await?))
+        Ok(Self(SendFuture::new(lent(parts, None)).await?))
     }
 }
 
@@ -97,25 +97,25 @@ impl<S: Sync, const STATUS: u16> FromRequestParts<S> for Keyed<STATUS> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(lent(parts, Some(STATUS)).await?))
+        Ok(Self(SendFuture::new(lent(parts, Some(STATUS))).await?))
     }
 }
 
 /// Opens the engine for a request, and leaves it where it is found after the route has answered.
-async fn lent(parts: &mut Parts, success: Option<u16>) -> Result<SendWrapper<Rc<WorkerEngine>>, Refusal> {
+async fn lent(parts: &Parts, success: Option<u16>) -> Result<SendWrapper<Rc<WorkerEngine>>, Refusal> {
     let call = current(parts)?.clone();
-    let tenant = <Tenant as OptionalFromRequestParts<()>>::from_request_parts(parts, &()).await?;
     let once = match success {
         Some(success) => once(&call, route(parts), success)?,
         None => None,
     };
-    let mut engine = SendFuture::new(open(&call.env, &call.settings)).await?;
+    let mut engine = open(&call.env, &call.settings).await?;
     if call.method != Method::GET {
         engine = engine.caused_by(call.origin(route(parts)));
     }
     if let Some(once) = once {
+        let tenant = tenant_of(&call.raw)?;
         call.keyed.set(true);
-        engine = engine.keyed(once, tenant.as_ref().map(|Tenant(tenant)| tenant));
+        engine = engine.keyed(once, tenant.as_ref());
     }
     let engine = Rc::new(engine);
     call.engine.replace(Some(Rc::clone(&engine)));

@@ -3,11 +3,16 @@
 pub(crate) mod entities;
 pub(crate) mod events;
 pub(crate) mod machines;
+pub(crate) mod outbox;
+pub(crate) mod records;
+pub(crate) mod secrets;
 pub(crate) mod service;
+pub(crate) mod sources;
+pub(crate) mod subscriptions;
 
 use axum::{
     Router,
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use http::{HeaderValue, Uri};
 use serde::Serialize;
@@ -63,6 +68,37 @@ pub(crate) fn router() -> Router {
             "/api/machines/{machine_id}/entities/{entity_id}/release",
             post(entities::release),
         )
+        .route("/api/state/create", post(records::create))
+        .route("/api/state/get", post(records::get))
+        .route("/api/state/transition", post(records::transition))
+        .route("/api/secrets", get(secrets::list))
+        .route("/api/secrets/{name}", put(secrets::put).delete(secrets::delete))
+        .route("/api/secrets/{name}/rotate", post(secrets::rotate))
+        .route("/api/secrets/{name}/previous", delete(secrets::delete_previous))
+        .route(
+            "/api/subscriptions",
+            get(subscriptions::list).post(subscriptions::create),
+        )
+        .route(
+            "/api/subscriptions/{subscription_id}",
+            get(subscriptions::read)
+                .put(subscriptions::put)
+                .delete(subscriptions::delete),
+        )
+        .route("/api/sources", get(sources::list))
+        .route(
+            "/api/sources/{source_id}",
+            get(sources::read).put(sources::put).delete(sources::delete),
+        )
+        .route("/api/sources/{source_id}/try", post(sources::try_out))
+        .route("/hooks/{tenant}/{source_id}", post(sources::hook))
+        .route("/api/outbox", get(outbox::list))
+        .route("/api/outbox/redrive", post(outbox::redrive_all))
+        .route("/api/outbox/cancel", post(outbox::cancel_all))
+        .route("/api/outbox/{outbox_id}", get(outbox::read))
+        .route("/api/outbox/{outbox_id}/redrive", post(outbox::redrive))
+        .route("/api/outbox/{outbox_id}/cancel", post(outbox::cancel))
+        .route("/api/receipts/{key}", get(outbox::receipts))
         .fallback(no_route)
 }
 
