@@ -11,7 +11,7 @@ use crate::Engine;
 use crate::batch::BatchResult;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
-use crate::evaluate::told_rows_of;
+use crate::evaluate::{outcome_of, told_rows_of};
 use crate::load::{decode, rows_of};
 use crate::once::{KEPT_MS, Keyed};
 use crate::outbound::Outbound;
@@ -171,11 +171,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 keyed.once.fingerprint,
                 serde_json::to_string(&part.result.numbered()).ok(),
                 numbers.map(|numbers| json!(numbers).to_string()),
-                if part.result.answer().is_some() {
-                    "applied"
-                } else {
-                    "refused"
-                },
+                part.result.answer().map_or("refused", outcome_of),
                 part.uids.first(),
                 part.commit_id,
                 now,

@@ -1,6 +1,6 @@
 //! One event for one entity: `evaluate` and `/transition` (S2.243, S2.246).
 
-use statewright_core::answer::Answer;
+use statewright_core::answer::{Answer, DUPLICATE};
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
@@ -147,6 +147,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 continue;
             }
             let Some(write) = deciding.write() else {
+                if let (Some(keyed), Ok(answer)) = (&scope.keyed, &answer) {
+                    keyed.outcome.set(Some(outcome_of(answer)));
+                }
                 return answer;
             };
             let numbered = answer.as_ref().is_ok_and(|answer| !answer.instances.is_empty());
@@ -323,6 +326,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 }
 
+/// What became of an event that was answered, in a word.
+pub(crate) fn outcome_of(answer: &Answer) -> &'static str {
+    let moved = answer.transition.is_some() || answer.sub_machine.is_some() || !answer.instances.is_empty();
+    match answer.reason.as_deref() {
+        Some(DUPLICATE) => "duplicate",
+        _ if moved => "applied",
+        _ => "no_transition",
+    }
+}
+
 /// Where ids of history rows belong in an answer that stands below `prefix`: JSON pointer, incarnation, identity key.
 pub(crate) fn told_rows_of(answer: &Answer, uids: &[String], prefix: &str) -> Vec<(String, String, String)> {
     let rows = answer.told_rows_at().filter_map(|(pointer, entity, key)| {
@@ -337,7 +350,7 @@ fn receipt_of(answer: &Answer, uids: &[String], commit_id: &str) -> Receipt {
     Receipt {
         answer: Some(serde_json::to_string(&with_places(answer)).unwrap_or_default()),
         numbers: told_rows_of(answer, uids, ""),
-        outcome: "applied",
+        outcome: outcome_of(answer),
         uid: uids.first().cloned(),
         commit_id: Some(commit_id.to_owned()),
         status: None,

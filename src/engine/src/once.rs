@@ -171,6 +171,8 @@ pub(crate) struct Keyed {
     pub(crate) looked: Cell<bool>,
     /// Whether an expired receipt stands in its place.
     pub(crate) expired: Cell<bool>,
+    /// What became of an event that wrote nothing.
+    pub(crate) outcome: Cell<Option<&'static str>>,
 }
 
 impl Keyed {
@@ -185,6 +187,7 @@ impl Keyed {
             written: Cell::new(false),
             looked: Cell::new(false),
             expired: Cell::new(false),
+            outcome: Cell::new(None),
         }
     }
 
@@ -418,7 +421,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             answer: body
                 .filter(|body| body.len() <= MOST_ANSWER_BYTES)
                 .map(str::to_owned),
-            outcome: code.map_or("answered", |_| "refused"),
+            outcome: match code {
+                None => keyed.outcome.get().unwrap_or("applied"),
+                Some(code) if code.status() == 409 => "conflict",
+                Some(_) => "refused",
+            },
             ..Receipt::default()
         };
         let statements = keyed.keep(status, &receipt, self.clock.now().0);

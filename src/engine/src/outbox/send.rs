@@ -15,6 +15,7 @@ use super::times::{iso, retry_after};
 use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
+use crate::evaluate::outcome_of;
 use crate::load::EntityName;
 use crate::once::{Once, Origin, Scope, fingerprint};
 use crate::outbound::{Outbound, OutboundRequest, OutboundResponse, SendFailure};
@@ -439,13 +440,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let scope = Scope::once(once, &name.tenant, origin);
         let applied = match self.apply_event(&scope, name, event).await {
             Ok(answer) => {
-                let moved = answer.transition.is_some()
-                    || !answer.instances.is_empty()
-                    || answer.sub_machine.is_some();
+                let note = outcome_of(&answer);
                 let body = serde_json::to_string(&answer).unwrap_or_default();
                 // What moved nothing is decided too: another try of this effect must not move it later.
                 let kept = self.settle_in(&scope, 200, None, Some(&body)).await;
-                kept.map(|()| if moved { "applied" } else { "no_transition" })
+                kept.map(|()| note)
             }
             Err(error) => Err(error),
         };

@@ -192,13 +192,13 @@ macro_rules! write_presented {
     ($filter:expr) => {
         concat!(
             outbox_columns!(),
-            "SELECT v->>1, v->>2 || '~' || id, v->>2, 'presentation', 'pending', v->>3 || ':' || id, v->>4, v->>5, \
-               v->>1 || char(10) || id, id, v->>6, v->>7, id, v->>11, own, own, own, own, free AND NOT active, \
+            "SELECT v->>1, v->>2 || '~' || sub, v->>2, 'presentation', 'pending', v->>3 || ':' || sub, v->>4, v->>5, \
+               v->>1 || char(10) || sub, sub, v->>6, v->>7, sub, v->>11, own, own, own, own, free AND NOT active, \
                CASE WHEN free AND active THEN coalesce(?4, ?3) END, ?3, NULL, NULL \
-             FROM (SELECT v, id, active, free, free AND active AND ?4 IS NOT NULL AS own FROM ( \
-               SELECT v, id, active, turn = 1 AND NOT EXISTS (SELECT 1 FROM outbox p INDEXED BY outbox_lanes WHERE p.tenant = v->>1 \
-                 AND p.lane = v->>3 || ':' || id AND p.status = 'pending') AS free FROM ( \
-                 SELECT r.value AS v, s.id, s.active, \
+             FROM (SELECT v, sub, active, free, free AND active AND ?4 IS NOT NULL AS own FROM ( \
+               SELECT v, sub, active, turn = 1 AND NOT EXISTS (SELECT 1 FROM outbox p INDEXED BY outbox_lanes WHERE p.tenant = v->>1 \
+                 AND p.lane = v->>3 || ':' || sub AND p.status = 'pending') AS free FROM ( \
+                 SELECT r.value AS v, s.id AS sub, s.active, \
                    row_number() OVER (PARTITION BY r.value->>3, s.id ORDER BY r.value->>4, r.value->>5) AS turn \
                  FROM json_each(?1) r CROSS JOIN subscriptions s ON s.tenant = r.value->>1 AND s.source = 'machines' \
                    AND coalesce(s.machine, r.value->>6) = r.value->>6 AND coalesce(s.from_state, r.value->>8) = r.value->>8 \
