@@ -2,7 +2,8 @@
 //! (design 5, S4.90 to S4.112).
 //!
 //! A delivery has one effect by its identity, however often it comes. Its receipt is a row of the effect's own batch, and is
-//! kept for [`crate::once::KEPT_LONG_MS`]. Providers are told 2xx for whatever another try would not change, so that they do not
+//! kept for [`crate::once::KEPT_LONG_MS`]: where a scheme signs no time, that is how long a request that somebody else has got
+//! hold of cannot be used again. Providers are told 2xx for whatever another try would not change, so that they do not
 //! switch the endpoint off; what invites another try is an error.
 
 use serde::Serialize;
@@ -86,10 +87,17 @@ fn fields(value: impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// A refusal as it is kept and told: its code, and the error as any route tells it.
-fn refusal(error: &Error) -> Map<String, Value> {
+/// A refusal as it is kept and told: its code, the error as any route tells it, and who refuses.
+fn refusal(error: &Error, name: &EntityName) -> Map<String, Value> {
     let mut told = fields(error.body());
-    told.insert("code".to_owned(), error.code().name().into());
+    let (_, machine, entity) = name.texts();
+    for (key, text) in [
+        ("code", error.code().name()),
+        ("machine_id", machine),
+        ("entity_id", entity),
+    ] {
+        told.insert(key.to_owned(), text.into());
+    }
     told
 }
 
@@ -242,7 +250,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Err(error) if error.code().retry() || error.status() >= 500 => Err(error),
             Err(error @ (Error::Replayed(_) | Error::IdempotencyMismatch(_))) => Err(error),
             Err(error) => {
-                let about = refusal(&error);
+                let about = refusal(&error, &name);
                 // A machine that is registered later takes what is delivered again.
                 if !matches!(error, Error::NoMachine(_)) {
                     let body = serde_json::to_string(&about).unwrap_or_default();

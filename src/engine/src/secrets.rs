@@ -335,11 +335,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let version = found.as_ref().map_or(0, |found| found.version);
             let secret = view(&next);
             let created = version == 0;
-            let receipt = || Receipt {
-                answer: (change != Change::DropPrevious)
-                    .then(|| serde_json::to_string(&secret).unwrap_or_default()),
-                outcome: "applied",
-                ..Receipt::default()
+            let receipt = || match change {
+                Change::DropPrevious => receipt_of_nothing(),
+                Change::Put | Change::Rotate => Receipt {
+                    status: Some(if created { 201 } else { 200 }),
+                    answer: Some(serde_json::to_string(&secret).unwrap_or_default()),
+                    outcome: "applied",
+                    ..Receipt::default()
+                },
             };
             match self
                 .write_in(&self.scope, write(tenant, name, version, &next, now), receipt)

@@ -16,7 +16,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of, text};
-use crate::once::Receipt;
+use crate::once::{Receipt, Scope};
 use crate::outbound::Outbound;
 use crate::request::{self, Fields, json_bytes};
 use crate::retry::Tries;
@@ -388,6 +388,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 counts: found.map(|found| found.counts).unwrap_or_default(),
             };
             let receipt = || Receipt {
+                status: Some(if existed { 200 } else { 201 }),
                 answer: Some(serde_json::to_string(&kept).unwrap_or_default()),
                 outcome: "applied",
                 ..Receipt::default()
@@ -526,7 +527,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// A source with its sealed secret.
     pub(crate) async fn registered(&self, tenant: &TenantId, id: &str) -> Result<Option<Registered>, Error> {
         let statement = Statement::new(REGISTERED, [tenant.as_str().into(), id.into()]);
-        let results = self.read(vec![statement]).await?;
+        // A provider's request has no key of its own, and a try has no use for one.
+        let results = self.read_in(&Scope::default(), vec![statement]).await?;
         let Some(row) = rows_of(&results, 0).first() else {
             return Ok(None);
         };

@@ -418,6 +418,7 @@ fn s4_91_a_replay_tells_everything_but_the_value_and_no_receipt_holds_it() {
     let Err(Error::Replayed(replay)) = again else {
         panic!("{again:?}")
     };
+    assert_eq!((first.0, replay.status), (201, 201));
     let answer: Value = serde_json::from_str(&replay.answer.unwrap()).unwrap();
     assert_eq!(answer, view("k", 1, [0, 0], None, false));
     let second = block_on(

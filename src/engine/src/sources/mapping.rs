@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 use statewright_core::ids::{EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, check_name};
 use statewright_core::kind_of;
 use statewright_core::template;
@@ -152,22 +152,22 @@ impl Place {
 
     /// The text that stands there: a string that is not empty, or a number.
     fn text(&self, path: &str, from: &Inbound<'_>) -> Result<String, Unmapped> {
-        let wrong = |problem: String| {
-            Unmapped::new(
-                path,
-                format!("{problem}; expected a string that is not empty, or a number"),
-            )
+        let wrong = |pointer: &str, problem: &str| {
+            let problem = format!(
+                "`{}` {problem}; expected a string that is not empty, or a number",
+                shortened(pointer)
+            );
+            Unmapped::new(path, problem)
         };
+        let inexact = "is a number of more digits than are told apart";
         match self {
             Self::Pointer(pointer) => match from.document.pointer(pointer) {
                 Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
-                Some(Value::Number(number)) => Ok(number.to_string()),
-                Some(Value::String(_)) => Err(wrong(format!("`{}` is empty", shortened(pointer)))),
-                Some(other) => Err(wrong(format!("`{}` is {}", shortened(pointer), kind_of(other)))),
-                None => Err(wrong(format!(
-                    "`{}` leads to nothing in the body",
-                    shortened(pointer)
-                ))),
+                Some(Value::Number(number)) if is_exact(number) => Ok(number.to_string()),
+                Some(Value::Number(_)) => Err(wrong(pointer, inexact)),
+                Some(Value::String(_)) => Err(wrong(pointer, "is empty")),
+                Some(other) => Err(wrong(pointer, &format!("is {}", kind_of(other)))),
+                None => Err(wrong(pointer, "leads to nothing in the body")),
             },
             Self::Header(name) => {
                 let text = (from.headers)(name).filter(|text| !text.is_empty());
@@ -176,6 +176,13 @@ impl Place {
                 })
             }
             Self::Text(text) => {
+                for pointer in template::pointers(text) {
+                    if let Some(Value::Number(number)) = from.document.pointer(pointer)
+                        && !is_exact(number)
+                    {
+                        return Err(wrong(pointer, inexact));
+                    }
+                }
                 template::text(text, &from.document).map_err(|fault| Unmapped::new(path, fault.to_string()))
             }
             Self::Constant(text) => Ok(text.clone()),
@@ -196,6 +203,16 @@ impl Place {
             .map(Some)
             .map_err(|error| Unmapped::new(path, error.to_string()))
     }
+}
+
+/// Whether a number stands for itself alone: what is larger than any integer was rounded when it was read, and two ids must
+/// not become one.
+fn is_exact(number: &Number) -> bool {
+    // 2^53.
+    !number.is_f64()
+        || number
+            .as_f64()
+            .is_some_and(|number| number.abs() < 9_007_199_254_740_992.0)
 }
 
 /// A header's name in lower case.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use statewright_core::ids::TenantId;
 use statewright_engine::hooks::HookContent;
 use statewright_engine::signature::to_base64;
@@ -256,3 +256,30 @@ pub fn send(engine: &HookEngine, tenant: &TenantId, id: &str, delivery: &Deliver
 
 /// The time at which tests begin, in seconds.
 pub const START_SECONDS: i64 = START / 1000;
+
+/// A service with a machine `m` that takes `note` and `paid`, a secret `key`, and a source `in` of a plain HMAC.
+pub fn service() -> Rc<Hooks> {
+    let hooks = Hooks::new();
+    hooks.machine(&t1(), "m", &["note", "paid"]);
+    hooks.secret(&t1(), "key", "secret");
+    assert_eq!(hooks.source(&t1(), "in", &source(&json!({}))).0, 201);
+    hooks
+}
+
+/// A source of a plain HMAC, with a mapping that has these parts besides.
+pub fn source(mapping: &Value) -> Value {
+    let mut source = json!({"machine": "m", "scheme": {"type": "hmac-sha256"}, "secret": "key",
+        "mapping": {"entity_id": "/id", "event_type": "/type"}});
+    for (key, value) in mapping.as_object().unwrap() {
+        source["mapping"][key] = value.clone();
+    }
+    source
+}
+
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub fn event(id: &str, kind: &str) -> String {
+    json!({"id": id, "type": kind}).to_string()
+}
