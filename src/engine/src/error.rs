@@ -308,6 +308,26 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The body as JSON text: what it tells of a stored record is so to the digit.
+    pub fn text(&self) -> String {
+        let mut body = self.body();
+        let current = match self {
+            Self::State(refused) => refused.current(),
+            _ => None,
+        };
+        let Some(current) = current.and_then(|current| serde_json::to_string(current).ok()) else {
+            return body.to_string();
+        };
+        if let Some(Value::Object(error)) = body.get_mut("error") {
+            error.remove("current");
+        }
+        let text = body.to_string();
+        let rest = text.strip_suffix("}}").unwrap_or(&text);
+        format!("{rest},\"current\":{current}}}}}")
+    }
+}
+
 fn body_of(code: Code, message: &str) -> Map<String, Value> {
     let mut error = Map::new();
     error.insert("code".to_owned(), json!(code));

@@ -105,10 +105,21 @@ fn is_key(text: &str) -> bool {
 pub(crate) fn fingerprint(query: &str, body: &[u8]) -> String {
     let canonical = match serde_json::from_slice::<Value>(body) {
         // Maps keep their keys sorted.
-        Ok(value) => value.to_string(),
-        Err(_) => String::from_utf8_lossy(body).into_owned(),
+        Ok(value) if !has_long_number(body) => value.to_string(),
+        _ => String::from_utf8_lossy(body).into_owned(),
     };
     content_hash(&format!("{query}\n{canonical}"))
+}
+
+/// Whether a number may have more digits than its value keeps: then the bytes themselves are what is the same. A long run of
+/// digits within a text is taken for one too, which costs nothing but being exact.
+fn has_long_number(body: &[u8]) -> bool {
+    let mut run = 0_usize;
+    body.iter().any(|byte| {
+        let counts = byte.is_ascii_digit() || *byte == b'.';
+        run = if counts { run.saturating_add(1) } else { 0 };
+        run > 15
+    })
 }
 
 /// An answer that was given before.
