@@ -62,7 +62,8 @@ export async function statewright(
 /** Statewright with a machine that calls `url` whenever it turns. */
 export function telling(data: string, url: string): Promise<Subject> {
   const actions = WHEEL.states.map((state) => ({ on_enter: state, action: { type: "webhook", url } }));
-  const settings = { WEBHOOK_ALLOW: "127.0.0.1", STATE_PERIOD: "1", TIMEOUT_INTERVAL_SECS: "1" };
+  // An invocation ends as soon as nothing is due.
+  const settings = { WEBHOOK_ALLOW: "127.0.0.1", STATE_PERIOD: "60", TIMEOUT_INTERVAL_SECS: "60" };
   return statewright(data, { ...WHEEL, actions }, settings);
 }
 
