@@ -12,6 +12,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::START;
+use support::far::Chance;
 use support::providers::{plain, service, source, t1};
 
 #[test]
@@ -184,4 +185,126 @@ fn ids_and_times_that_are_none_make_no_event() {
             .1;
         assert_eq!(tried["mapped"], mapped, "{depth}: {}", tried["problem"]);
     }
+}
+
+/// A value that no one expects, or one that means something at some place.
+fn odd(chance: &Chance, depth: u32) -> Value {
+    const TEXTS: [&str; 22] = [
+        "",
+        "/",
+        "/id",
+        "/type",
+        "/a~1b",
+        "/a~2",
+        "x-{/id}",
+        "{/id",
+        "{{}}",
+        "}",
+        "$timeout",
+        "\0",
+        "é\u{202e}",
+        "x-event",
+        "a b",
+        "hex",
+        "base64",
+        "stripe",
+        "github",
+        "slack",
+        "standard-webhooks",
+        "hmac-sha256",
+    ];
+    const KEYS: [&str; 9] = [
+        "header",
+        "text",
+        "type",
+        "id",
+        "__proto__",
+        "",
+        "encoding",
+        "a/b",
+        "$from",
+    ];
+    match chance.below(if depth == 0 { 5 } else { 7 }) {
+        0 => json!(null),
+        1 => json!(chance.below(2) == 0),
+        2 => json!([0_i64, -1, 300, 1 << 53, i64::MAX][usize::try_from(chance.below(5)).unwrap()]),
+        3 => json!([0.5, 1e300, -1e-300][usize::try_from(chance.below(3)).unwrap()]),
+        4 => json!(TEXTS[usize::try_from(chance.below(22)).unwrap()]),
+        5 => (0..chance.below(4)).map(|_| odd(chance, depth - 1)).collect(),
+        _ => (0..chance.below(4))
+            .map(|_| {
+                (
+                    KEYS[usize::try_from(chance.below(9)).unwrap()].to_owned(),
+                    odd(chance, depth - 1),
+                )
+            })
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+    }
+}
+
+/// Puts an odd value somewhere into a value.
+fn alter(value: &mut Value, chance: &Chance) {
+    let inner: Vec<&mut Value> = match value {
+        Value::Object(object) => object.values_mut().collect(),
+        Value::Array(items) => items.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    let count = u64::try_from(inner.len()).unwrap();
+    let place = chance.below(count + 1);
+    match inner.into_iter().nth(usize::try_from(place).unwrap()) {
+        Some(inner) => alter(inner, chance),
+        None => *value = odd(chance, 2),
+    }
+}
+
+#[test]
+fn i10_any_source_is_refused_or_stands_and_any_request_is_mapped_or_told_why_not() {
+    let hooks = service();
+    let full = json!({"machine": "m", "secret": "key", "tolerance": 60, "create": true, "active": true,
+        "scheme": {"type": "hmac-sha256", "header": "x-sig", "encoding": "hex", "prefix": "v1=", "timestamp_header": "x-time"},
+        "mapping": {"entity_id": "o-{/id}", "event_type": {"header": "x-event"}, "prefix": "p.", "rename": {"a": "b"}, "only": false,
+            "params": {"n": "/n", "c": {"text": "c"}}, "identity": "/id", "timestamp": "/at", "ignore": ["/x"]}});
+    let (chance, mut stood, mut mapped) = (Chance::of(7), 0, 0);
+    for _ in 0..4000 {
+        let mut source = full.clone();
+        for _ in 0..=chance.below(3) {
+            alter(&mut source, &chance);
+        }
+        let (status, shown) = hooks.source(&t1(), "in", &source);
+        if status == 400 {
+            let error = &shown["error"];
+            assert!(
+                error["path"].is_string() && error["message"].as_str().unwrap().contains("expected"),
+                "{shown}"
+            );
+            continue;
+        }
+        assert_eq!(status, 200, "{source}: {shown}");
+        stood += 1;
+        let mut again = shown.clone();
+        for key in ["id", "created_at", "updated_at", "counts"] {
+            again.as_object_mut().unwrap().remove(key);
+        }
+        assert_eq!(hooks.source(&t1(), "in", &again), (200, shown), "{source}");
+        let mut body = json!({"id": "e", "type": "note", "at": 1, "n": {"a": [1]}, "x": 1});
+        alter(&mut body, &chance);
+        let (status, tried) = hooks.try_source(
+            "in",
+            &json!({"body": body, "headers": {"x-event": "a", "x-time": "1"}}),
+        );
+        assert_eq!(status, 200, "{tried}");
+        assert_eq!(
+            tried["mapped"] == json!(true),
+            tried["event"].is_object(),
+            "{tried}"
+        );
+        assert_eq!(
+            tried["mapped"] == json!(false),
+            tried["problem"].is_string() && tried["path"].is_string(),
+            "{tried}"
+        );
+        mapped += u32::from(tried["mapped"] == json!(true));
+    }
+    assert!(stood > 200 && mapped > 100, "{stood} stood, {mapped} mapped");
 }
