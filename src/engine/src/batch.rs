@@ -253,8 +253,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         self.apply_groups(open, &mut answers, Some(&keeping)).await;
         let answer = summed(&ids, answers, kept);
-        self.finish_batch(keyed, &answer.results, &keeping.kept.borrow())
-            .await;
+        let kept = keeping.kept.take();
+        self.finish_batch(keyed, &answer.results, &kept).await;
         Ok(answer)
     }
 

@@ -246,11 +246,15 @@ impl Error {
         match self {
             Self::Invalid { .. } | Self::InvalidDefinition(_) => Code::BadRequest,
             Self::TooLarge { .. } | Self::BatchFull { .. } => Code::PayloadTooLarge,
-            Self::NoMachine(_) | Self::NoRevision { .. } | Self::NoEntity { .. } => Code::NotFound,
+            Self::NoMachine(_) | Self::NoRevision { .. } | Self::NoEntity { .. } | Self::Unknown { .. } => {
+                Code::NotFound
+            }
             Self::MachineExists(_)
             | Self::EntityExists { .. }
             | Self::HasEntities(_)
             | Self::Contention { .. }
+            // Hosts answer what it holds.
+            | Self::Replayed(_)
             | Self::DeletedMeanwhile { .. } => Code::Conflict,
             Self::LiveStates { .. } => Code::LiveStates,
             Self::InstanceActive { .. } => Code::InstanceActive,
@@ -262,10 +266,7 @@ impl Error {
             Self::IdempotencyMismatch(_) => Code::IdempotencyMismatch,
             Self::IdempotencyInFlight(_) => Code::IdempotencyInFlight,
             Self::InboxUnavailable => Code::InboxUnavailable,
-            // Hosts answer what it holds.
-            Self::Replayed(_) => Code::Conflict,
             Self::Unauthorized => Code::Unauthorized,
-            Self::Unknown { .. } => Code::NotFound,
             Self::LimitReached { .. } => Code::LimitReached,
             Self::OutboxStatus { .. } => Code::OutboxStatus,
             Self::SecretsDisabled(_) => Code::SecretsDisabled,

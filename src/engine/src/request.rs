@@ -255,6 +255,10 @@ pub(crate) fn json_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
 
 /// An event for an entity, as `evaluate`, its batch, `/transition` and `explain` take it.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the request's body"
+)]
 pub(crate) struct EventRequest {
     pub(crate) entity_id: EntityId,
     /// Where the id stands in the request.

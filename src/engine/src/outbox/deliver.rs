@@ -6,11 +6,10 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-use serde::Serialize;
-use serde_json::{Value, json};
 use statewright_core::ids::Millis;
 
 use super::Claim;
+use super::report::{Delivered, Told};
 use super::send::{Delivery, Outcome, PLAIN, SIGNING, token_context};
 use super::sql::{CLAIM_DUE, CLAIM_NEXT, CLAIM_THESE, DELIVERIES, MARK, SECRETS, TAKE_OVER, TOKENS};
 use crate::Engine;
@@ -18,7 +17,7 @@ use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of, text};
 use crate::once::PURGE;
-use crate::outbound::{MOST_BODY_BYTES, Outbound};
+use crate::outbound::Outbound;
 use crate::secrets::sealed_of;
 
 /// How many are sent at once: the platform's connections of one invocation.
@@ -33,56 +32,6 @@ const AFTER_REQUEST_MS: i64 = 8_000;
 const WITHIN_REQUEST_MS: u64 = 20_000;
 /// How long what goes to a silent sink is put off, uncounted.
 const SILENT_MS: i64 = 10_000;
-/// How long denials may go on (design 4).
-const MOST_DENIED_MS: i64 = 7 * 86_400_000;
-/// The waits between presentations, in milliseconds; the last one repeats.
-const PRESENTATION_RETRIES_MS: [i64; 4] = [1_000, 5_000, 30_000, 120_000];
-/// From which wait on an action's retries are spread.
-const FIRST_SPREAD: usize = 3;
-
-/// What became of effects.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Delivered {
-    /// How many were accepted.
-    pub done: usize,
-    /// How many failed and are tried again.
-    pub failed: usize,
-    /// How many are dead now.
-    pub dead: usize,
-    /// How many were denied admission, or put off.
-    pub denied: usize,
-    /// How many are held for a suspended subscription.
-    pub held: usize,
-    /// How many had nobody to be told.
-    pub skipped: usize,
-    /// How many could not be marked: they are presented again.
-    pub unmarked: usize,
-    /// Whether more is due than was done.
-    pub more: bool,
-    /// How many statements the database ran.
-    #[serde(skip)]
-    pub statements: usize,
-    /// What to log, one by one (S0.53).
-    #[serde(skip)]
-    pub told: Vec<Told>,
-}
-
-/// What became of one effect, for the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
-    /// `done`, `failed`, `dead`, `denied`, `held`, `skipped` or `postponed`.
-    pub outcome: &'static str,
-    /// Its tenant.
-    pub tenant: String,
-    /// Its row.
-    pub id: String,
-    /// Which presentation it was.
-    pub attempt: u64,
-    /// Why it did not go, if it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
 /// Secrets and tokens that deliveries need, opened.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -147,11 +96,12 @@ struct Flight<'a> {
 }
 
 /// A delivery that came to an end.
-struct Sent {
-    delivery: Delivery,
-    outcome: Outcome,
-    at: Millis,
-    took_ms: i64,
+pub(super) struct Sent {
+    pub(super) delivery: Delivery,
+    pub(super) outcome: Outcome,
+    /// When it began.
+    pub(super) at: Millis,
+    pub(super) took_ms: i64,
 }
 
 type DeliveryRow = (
@@ -382,7 +332,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     async fn read_deliveries(&self, claims: &[Claim]) -> Result<(Vec<Delivery>, Known), Error> {
         let rows: Vec<_> = claims
             .iter()
-            .map(|one| (&one.tenant, &one.id, one.claim))
+            .map(|one| (&one.tenant, &one.id, one.fence))
             .collect();
         let rows = text(&rows);
         let statements = vec![
@@ -516,16 +466,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
     }
 
-    /// How many tries a row has.
-    fn limit(&self, delivery: &Delivery) -> u64 {
-        if delivery.kind == "presentation" {
-            return u64::from(self.settings.most_presentations);
-        }
-        u64::try_from(self.settings.action_retries_ms.len())
-            .unwrap_or(u64::MAX)
-            .saturating_add(1)
-    }
-
     /// Waits until something has landed, or is to be tried again.
     async fn landed(&self, pump: &mut Pump<'_>) -> Vec<Sent> {
         let now = self.clock.now();
@@ -613,136 +553,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
         }
     }
-
-    /// The row of [`MARK`], and when it is due again.
-    fn marked(&self, sent: &Sent, now: Millis) -> (Value, Option<Millis>) {
-        let Sent {
-            delivery,
-            outcome,
-            at,
-            took_ms,
-        } = sent;
-        let mut status = "pending";
-        let mut due = None;
-        let (mut back, mut held) = (0, 0);
-        let mut denied_since = None;
-        let mut entry = json!({"attempt": delivery.attempt, "at": at, "ms": took_ms});
-        let mut error = None;
-        match outcome {
-            Outcome::Accepted {
-                status: answered,
-                note,
-            } => {
-                status = "done";
-                entry["status"] = json!(answered);
-                if let Some(note) = note {
-                    entry["outcome"] = json!(note);
-                }
-            }
-            Outcome::Failed {
-                silent: _,
-                status: answered,
-                error: told,
-                body,
-            } => {
-                entry["status"] = json!(answered);
-                entry["body"] = json!(body.as_deref().map(cut));
-                error = Some(told.clone());
-                match self.again(delivery) {
-                    Some(wait) => due = Some(Millis(now.0.saturating_add(wait))),
-                    None => status = "dead",
-                }
-            }
-            Outcome::Denied {
-                status: answered,
-                wait_ms,
-            } => {
-                entry["status"] = json!(answered);
-                error = Some(format!("the receiver answered {answered}: it takes nothing now"));
-                let since = delivery.denied_since.unwrap_or(now.0);
-                if now.0.saturating_sub(since) > MOST_DENIED_MS {
-                    status = "dead";
-                } else {
-                    back = 1;
-                    denied_since = Some(since);
-                    due = Some(Millis(now.0.saturating_add(*wait_ms)));
-                }
-            }
-            Outcome::Dead { error: told } => {
-                status = "dead";
-                error = Some(told.clone());
-            }
-            Outcome::Skipped => status = "skipped",
-            Outcome::Held => (back, held, denied_since) = (1, 1, delivery.denied_since),
-            Outcome::Postponed { wait_ms } => {
-                back = 1;
-                denied_since = delivery.denied_since;
-                due = Some(Millis(now.0.saturating_add(*wait_ms)));
-            }
-        }
-        if let Some(error) = &error {
-            entry["error"] = json!(cut(error));
-        }
-        let tells = !matches!(
-            outcome,
-            Outcome::Held | Outcome::Skipped | Outcome::Postponed { .. }
-        );
-        let entry = tells.then(|| entry.to_string());
-        let finished = (status != "pending").then_some(now);
-        let row = json!([
-            delivery.tenant,
-            delivery.id,
-            delivery.claim,
-            status,
-            due,
-            back,
-            denied_since,
-            held,
-            error.as_deref().map(cut),
-            finished,
-            entry,
-            delivery.subscription,
-        ]);
-        (row, due)
-    }
-
-    /// How long until a failed delivery is tried again; none where its tries are over.
-    fn again(&self, delivery: &Delivery) -> Option<i64> {
-        if delivery.tries >= self.limit(delivery) {
-            return None;
-        }
-        let place = usize::try_from(delivery.tries.saturating_sub(1)).unwrap_or(usize::MAX);
-        if delivery.kind == "presentation" {
-            let wait = PRESENTATION_RETRIES_MS
-                .get(place)
-                .or(PRESENTATION_RETRIES_MS.last());
-            return wait.copied();
-        }
-        let wait = self.settings.action_retries_ms.get(place).copied()?;
-        let wait = i64::try_from(wait).unwrap_or(i64::MAX);
-        if place < FIRST_SPREAD {
-            return Some(wait);
-        }
-        // A fifth less or more, so that what failed together does not come back together.
-        let [a, b, ..] = self.random.bytes();
-        let spread = i64::from(u16::from_be_bytes([a, b])).saturating_sub(32_768);
-        Some(wait.saturating_add(wait / 5 * spread / 32_768))
-    }
-}
-
-/// A text of at most a kilobyte.
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(MOST_BODY_BYTES);
-    while !text.is_char_boundary(end) {
-        end = end.saturating_sub(1);
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 fn claims_of(rows: &[String]) -> Vec<Claim> {
     let claims = rows.iter().filter_map(|row| decode(row).ok());
     claims
-        .map(|(tenant, id, claim): (String, String, u64)| Claim { tenant, id, claim })
+        .map(|(tenant, id, claim): (String, String, u64)| Claim {
+            tenant,
+            id,
+            fence: claim,
+        })
         .collect()
 }
 
@@ -757,28 +577,6 @@ impl Pump<'_> {
             id: String::new(),
             attempt: 0,
             error: Some(error.to_owned()),
-        });
-    }
-}
-
-impl Delivered {
-    fn count(&mut self, sent: &Sent) {
-        let (count, outcome, error) = match &sent.outcome {
-            Outcome::Accepted { .. } => (&mut self.done, "done", None),
-            Outcome::Failed { error, .. } => (&mut self.failed, "failed", Some(error.clone())),
-            Outcome::Denied { status, .. } => (&mut self.denied, "denied", Some(format!("{status}"))),
-            Outcome::Dead { error } => (&mut self.dead, "dead", Some(error.clone())),
-            Outcome::Skipped => (&mut self.skipped, "skipped", None),
-            Outcome::Held => (&mut self.held, "held", None),
-            Outcome::Postponed { .. } => (&mut self.denied, "postponed", None),
-        };
-        *count = count.saturating_add(1);
-        self.told.push(Told {
-            outcome,
-            tenant: sent.delivery.tenant.clone(),
-            id: sent.delivery.id.clone(),
-            attempt: sent.delivery.attempt,
-            error,
         });
     }
 }

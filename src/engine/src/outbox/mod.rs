@@ -3,12 +3,14 @@
 
 mod deliver;
 pub(crate) mod ids;
+mod mark;
+mod report;
 mod rows;
 mod send;
 pub(crate) mod sql;
 mod times;
 
-pub use deliver::{Delivered, Told};
+pub use report::{Delivered, Told};
 
 pub use rows::MOST_HOPS;
 pub(crate) use rows::{EffectRow, Making, PresentedRow, effects_of, presented};
@@ -19,5 +21,5 @@ pub struct Claim {
     pub(crate) tenant: String,
     pub(crate) id: String,
     /// What fences it: another claim of the row has another number.
-    pub(crate) claim: u64,
+    pub(crate) fence: u64,
 }

@@ -419,7 +419,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         self.claimed.borrow_mut().extend(claimed.map(|(id, ..)| Claim {
             tenant: tenant.as_str().to_owned(),
             id: id.clone(),
-            claim: 1,
+            fence: 1,
         }));
     }
 

@@ -240,7 +240,7 @@ impl Storing {
         let rows = self.claiming.iter().flat_map(|place| rows_of(results, *place));
         rows.filter_map(|row| {
             let (tenant, id, claimed): (String, String, u8) = decode(row).ok()?;
-            (claimed == 1).then_some(Claim { tenant, id, claim: 1 })
+            (claimed == 1).then_some(Claim { tenant, id, fence: 1 })
         })
         .collect()
     }
