@@ -154,7 +154,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                             match known.secret(&delivery.tenant, &secret) {
                                 Ok(Some(value)) => prefix.unwrap_or_default() + &value,
                                 Ok(None) => return Outcome::failed(format!("there is no secret `{secret}`")),
-                                Err(error) => return Outcome::failed(error.to_string()),
+                                Err(error) => return Outcome::failed(error),
                             }
                         }
                     };
@@ -248,7 +248,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     let signature = signature::sign(&secrets, &delivery.event_id, seconds, body.as_bytes());
                     request.headers.push(("webhook-signature".to_owned(), signature));
                 }
-                Err(error) => return Outcome::failed(error.to_string()),
+                Err(error) => return Outcome::failed(error),
             }
         }
         for (name, value) in [
@@ -330,7 +330,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Some(token) => Some(token),
             None => match self.provision(&delivery.tenant, timeout_ms).await {
                 Ok(token) => token,
-                Err(error) => return Outcome::failed(error.to_string()),
+                Err(error) => return Outcome::failed(error),
             },
         };
         let mut headers = vec![
