@@ -74,10 +74,10 @@ macro_rules! released {
 pub(crate) const RELEASE: [&str; 2] = [
     concat!(
         "UPDATE outbox SET due_at = ?4 WHERE tenant = ?1 AND due_at IS NULL AND id IN ( \
-           SELECT (SELECT n.id FROM outbox n WHERE n.tenant = ?1 AND n.lane = h.lane AND n.status = 'pending' \
+           SELECT (SELECT n.id FROM outbox n INDEXED BY outbox_lanes WHERE n.tenant = ?1 AND n.lane = h.lane AND n.status = 'pending' \
              ORDER BY n.version, n.place LIMIT 1) ",
         released!(),
-        " WHERE NOT EXISTS (SELECT 1 FROM outbox d WHERE d.tenant = ?1 AND d.lane = h.lane AND d.status = 'pending' \
+        " WHERE NOT EXISTS (SELECT 1 FROM outbox d INDEXED BY outbox_lanes WHERE d.tenant = ?1 AND d.lane = h.lane AND d.status = 'pending' \
              AND d.due_at IS NOT NULL))"
     ),
     concat!(
@@ -472,7 +472,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         match source {
             Source::Records => check_records(body, machine, [("from", from), ("to", to)], event)?,
             Source::Machines => {
-                check_machines(body, machine, [("from", from), ("to", to), ("event", event)])?
+                check_machines(body, machine, [("from", from), ("to", to), ("event", event)])?;
             }
         }
         let active = body.flag("active", true)?;

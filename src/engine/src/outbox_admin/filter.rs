@@ -11,6 +11,9 @@ use crate::outbox::ids::time_prefix;
 use crate::page::{Paging, cursor, plain};
 use crate::request::{self, Fields};
 
+/// The latest time that the ids of effects can say.
+const LATEST: i64 = (1 << 45) - 1;
+
 /// Which rows of the outbox a caller asks for, each as it was given.
 #[derive(Debug, Clone, Default)]
 pub struct OutboxQuery {
@@ -121,13 +124,13 @@ impl Filter {
     /// The statements that find up to so many rows: of the results, one has them. `changed_at` is given where only rows are
     /// wanted that a redrive at that time changes.
     pub(super) fn find(&self, tenant: &TenantId, rows: u32, changed_at: Option<Millis>) -> Vec<Statement> {
+        // What ids cannot say is after all of them.
+        let prefix = |time: i64| time_prefix(Millis(time.min(LATEST)));
         let mut from = self
             .newer_than
-            .map_or_else(String::new, |time| time_prefix(Millis(time.saturating_add(1))));
+            .map_or_else(String::new, |time| prefix(time.saturating_add(1)));
         // Digits and small letters end before this.
-        let mut below = self
-            .older_than
-            .map_or_else(|| "~".to_owned(), |time| time_prefix(Millis(time)));
+        let mut below = self.older_than.map_or_else(|| "~".to_owned(), prefix);
         let pending = self.status == Some(Status::Pending);
         match &self.after {
             // The least text behind an id, since no id holds a control character.

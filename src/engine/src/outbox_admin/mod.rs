@@ -35,6 +35,8 @@ use crate::subscriptions;
 pub const MOST_CHANGED: u32 = 1_000;
 /// Subscriptions that one pass lets go what was left held for.
 const MOST_STRANDED: i64 = 20;
+/// How many rows a purge may pass over to begin behind them.
+const MOST_SKIPPED: u64 = 20_000;
 
 fn unknown(id: &str) -> Error {
     Error::Unknown {
@@ -63,17 +65,26 @@ fn named_secrets(mut effect: Value) -> Value {
     effect
 }
 
-/// The statements that purge what was over `retention_ms` ago. The second begins anywhere, so that rows which stay for long
-/// keep nobody's from being found; `anywhere` is a number below 1,000,000.
-fn purge(now: Millis, retention_ms: u64, anywhere: u64) -> [Statement; 2] {
+/// The statements that purge what was over `retention_ms` ago. The first begins with the oldest rows. The others begin anywhere,
+/// by time and by place, so that old rows which stay pending keep nobody's from being found; `anywhere` are numbers of chance.
+fn purge(now: Millis, retention_ms: u64, anywhere: [u8; 4]) -> [Statement; 3] {
+    let [a, b, c, d] = anywhere;
+    // Within so many rows, and more often near their beginning.
+    let [by_time, by_place] = [[a, b], [c, d]].map(|two| u64::from(u16::from_be_bytes(two)));
+    let skipped = i64::try_from(MOST_SKIPPED * by_place * by_place >> 32).unwrap_or(0);
     let before = |millis: u64| {
         let millis = i64::try_from(millis).unwrap_or(i64::MAX);
         Millis(now.0.saturating_sub(millis))
     };
     let over = before(retention_ms);
-    let back = retention_ms.saturating_add(retention_ms.saturating_mul(anywhere) / 1_000_000);
-    [String::new(), time_prefix(before(back))].map(|from| {
-        let params = [over.into(), time_prefix(over).into(), from.into()];
+    let back = retention_ms.saturating_add((retention_ms >> 16).saturating_mul(by_time));
+    [
+        (String::new(), 0),
+        (time_prefix(before(back)), 0),
+        (String::new(), skipped),
+    ]
+    .map(|(from, skipped)| {
+        let params = [over.into(), time_prefix(over).into(), from.into(), skipped.into()];
         Statement::new(PURGE, params)
     })
 }
@@ -373,12 +384,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     pub async fn upkeep(&self) -> Result<(), Error> {
         let now = self.clock.now();
         let [a, b, c, d, ..] = self.random.bytes();
-        let anywhere = u64::from(u32::from_be_bytes([a, b, c, d])) % 1_000_000;
-        let mut batch = Vec::from(purge(now, self.settings.retention_ms, anywhere));
+        let mut batch = Vec::from(purge(now, self.settings.retention_ms, [a, b, c, d]));
         batch.push(Statement::new(STRANDED, [MOST_STRANDED.into()]));
         let results = self.database.batch(batch).await?;
         let mut released = Vec::new();
-        for row in rows_of(&results, 2) {
+        for row in rows_of(&results, 3) {
             let (tenant, subscription): (String, String) = decode(row)?;
             released.extend(subscriptions::release(&tenant, &subscription, now));
         }

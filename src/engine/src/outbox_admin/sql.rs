@@ -162,23 +162,27 @@ pub(crate) const WAKE: &str = "UPDATE outbox SET due_at = ?3 WHERE tenant = ?1 A
          AND d.due_at IS NOT NULL))";
 
 /// Purges rows that were over by ?1 (S0.52): of the four tenants with the oldest rows from ?3 on and below ?2, the ids of that
-/// time, up to 500 rows each. Pending rows are passed over, and stay.
+/// time, up to 500 rows each behind the first ?4. Pending rows are passed over, and stay.
 pub(crate) const PURGE: &str = "DELETE FROM outbox WHERE (tenant, id) IN ( \
        WITH RECURSIVE tenants (tenant) AS ( \
-         SELECT (SELECT tenant FROM outbox ORDER BY tenant LIMIT 1) \
-         UNION ALL SELECT (SELECT n.tenant FROM outbox n WHERE n.tenant > t.tenant ORDER BY n.tenant LIMIT 1) \
+         SELECT (SELECT min(tenant) FROM outbox WHERE tenant > '') \
+         UNION ALL SELECT (SELECT min(n.tenant) FROM outbox n WHERE n.tenant > t.tenant) \
            FROM tenants t WHERE t.tenant IS NOT NULL LIMIT 10000), \
        heads (tenant, id) AS (SELECT tenant, head FROM (SELECT t.tenant, (SELECT h.id FROM outbox h WHERE h.tenant = t.tenant \
            AND h.id >= ?3 AND h.id < ?2 ORDER BY h.id LIMIT 1) AS head FROM tenants t) \
-         WHERE head IS NOT NULL ORDER BY head LIMIT 4) \
-       SELECT o.tenant, o.id FROM heads CROSS JOIN outbox o ON o.tenant = heads.tenant AND o.id >= heads.id AND o.id < coalesce( \
-         (SELECT e.id FROM outbox e WHERE e.tenant = heads.tenant AND e.id >= heads.id AND e.id < ?2 \
-           ORDER BY e.id LIMIT 1 OFFSET 500), ?2) \
+         WHERE head IS NOT NULL ORDER BY head LIMIT 4), \
+       walks (tenant, first, behind) AS (SELECT tenant, \
+         (SELECT f.id FROM outbox f WHERE f.tenant = heads.tenant AND f.id >= heads.id AND f.id < ?2 \
+           ORDER BY f.id LIMIT 1 OFFSET ?4), \
+         coalesce((SELECT b.id FROM outbox b WHERE b.tenant = heads.tenant AND b.id >= heads.id AND b.id < ?2 \
+           ORDER BY b.id LIMIT 1 OFFSET ?4 + 500), ?2) FROM heads) \
+       SELECT o.tenant, o.id FROM walks w CROSS JOIN outbox o ON o.tenant = w.tenant AND o.id >= w.first AND o.id < w.behind \
        WHERE o.status <> 'pending' AND o.finished_at <= ?1 ORDER BY o.id LIMIT 1000)";
 
 /// Subscriptions that rows are held for although they are not suspended, or gone; found by leaps over the held.
 pub(crate) const STRANDED: &str = "WITH RECURSIVE pairs (pair) AS ( \
-       SELECT (SELECT json_array(tenant, subscription) FROM outbox WHERE held = 1 ORDER BY tenant, subscription LIMIT 1) \
+       SELECT (SELECT json_array(tenant, subscription) FROM outbox \
+         WHERE held = 1 AND tenant > '' ORDER BY tenant, subscription LIMIT 1) \
        UNION ALL SELECT (SELECT json_array(n.tenant, n.subscription) FROM outbox n \
            WHERE n.held = 1 AND (n.tenant, n.subscription) > (p.pair->>0, p.pair->>1) \
            ORDER BY n.tenant, n.subscription LIMIT 1) \
