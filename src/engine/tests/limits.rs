@@ -15,8 +15,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use statewright_engine::EntityQuery;
+use statewright_engine::error::Error;
 use statewright_engine::history::HistoryQuery;
+use statewright_engine::once::Once;
 use support::faults::{reads, writes};
+use support::outside::{OutEngine, Place};
 use support::world::{World, clocked, create, evaluate, order, register, t1};
 use support::{block_on, tenant};
 
@@ -267,14 +270,14 @@ fn lists_of_large_rows_stay_within_the_limits() {
     let world = World::new();
     let mut definition = order();
     // Actions, which every row of the history holds.
-    let url = format!("https://a.example/{}", "x".repeat(200_000));
-    definition["actions"] = json!([{"on_enter": "pending", "action": {"type": "webhook", "url": url}}]);
+    let url = format!("https://a.example/{}", "x".repeat(2_000));
+    let action = json!({"on_enter": "pending", "action": {"type": "webhook", "url": url}});
+    definition["actions"] = json!(vec![action; 100]);
     assert_eq!(register(&world.other, &definition).0, 201);
     for i in 0..300 {
-        assert_eq!(
-            evaluate(&world.other, "order", &event("e", "note", Some(i))).0,
-            200
-        );
+        let mut note = event("e", "note", Some(i));
+        note["dispatch"] = json!(false);
+        assert_eq!(evaluate(&world.other, "order", &note).0, 200);
     }
     let mut query = HistoryQuery::default();
     let mut rows = 0;
@@ -327,4 +330,146 @@ fn lists_of_entities_with_many_regions_stay_within_the_limits() {
         let (answer, _, _) = send(&world, "wide", events);
         assert_eq!(answer["succeeded"], events.len());
     }
+}
+
+/// A machine whose event calls for effects of each kind, and a place with subscriptions to it.
+fn loud() -> Place {
+    let place = Place::new();
+    let calls = [
+        json!({"type": "webhook", "url": "https://a.example/"}),
+        json!({"type": "event", "event_type": "moved"}),
+        json!({"type": "transition", "machine_id": "order", "entity_id": "{/entity_id}", "event_type": "pay"}),
+    ];
+    let actions: Vec<Value> = calls
+        .iter()
+        .map(|call| json!({"on_enter": "on", "action": call}))
+        .collect();
+    place.register(&order());
+    place.register(
+        &json!({"machine_id": "loud", "states": ["on"], "initial_state": "on", "actions": actions,
+        "transitions": [{"from": "on", "to": "on", "on": "go"}]}),
+    );
+    for id in ["a", "b"] {
+        place.subscribe(
+            id,
+            &json!({"source": "machines", "sink": {"type": "webhook", "url": "https://sink.example/"}}),
+        );
+    }
+    place
+}
+
+fn once(place: &Place, key: &str, body: &str) -> OutEngine {
+    let once = Once::request(key, "POST /x", "", body.as_bytes(), 200).unwrap();
+    place.engine().keyed(once, Some(&t1()))
+}
+
+#[test]
+fn design_5_an_event_with_effects_and_a_key_is_one_read_batch_and_one_write_batch() {
+    let place = loud();
+    let body = event("e", "go", Some(1)).to_string();
+    let batches = || {
+        place.sqlite.taken();
+        let engine = once(&place, "k", &body);
+        let answer = place.run(engine.evaluate(Some(&t1()), "loud", body.as_bytes()));
+        let batches = place.sqlite.taken();
+        let write = batches.iter().filter(|batch| writes(batch)).count();
+        for batch in batches.iter().filter(|batch| writes(batch)) {
+            assert!(!batch.iter().any(|sql| reads(sql)), "{batch:?}");
+        }
+        (answer.is_ok(), batches.len() - write, write)
+    };
+    assert_eq!(batches(), (true, 1, 1));
+    assert_eq!(place.count("claimed = 1"), 5);
+    assert_eq!(batches(), (false, 1, 0), "its replay is the read alone");
+}
+
+#[test]
+fn design_4_a_delivery_costs_a_read_and_a_mark_however_many_lanes_it_goes_on_with() {
+    let place = loud();
+    let engine = place.engine();
+    place.event_by(&engine, "loud", "e", "go");
+    place.sqlite.taken();
+    assert_eq!(place.run(engine.deliver_claimed()).done, 5 + 2);
+    let batches = place.sqlite.taken();
+    // One read and one mark of the event's own, the target's read and write, and a read and a mark of what that called for.
+    assert!(batches.len() <= 8, "{} batches: {batches:#?}", batches.len());
+    place.sqlite.taken();
+    assert_eq!(place.pass().done, 0);
+    assert!(
+        place.sqlite.taken().len() <= 2,
+        "nothing is due from one end to the other"
+    );
+}
+
+#[test]
+fn platform_a_batch_of_a_thousand_with_effects_and_a_key_stays_within_the_limits() {
+    let place = loud();
+    let events: Vec<_> = (0..1000)
+        .map(|i| event(&format!("x{i:04}"), "go", Some(i)))
+        .collect();
+    let body = json!({ "events": events }).to_string();
+    place.sqlite.taken();
+    let engine = once(&place, "k", &body);
+    let answer = place
+        .run(engine.evaluate_batch(Some(&t1()), "loud", body.as_bytes()))
+        .unwrap();
+    assert_eq!(answer.succeeded, 1000);
+    let batches = place.sqlite.taken();
+    let statements: usize = batches.iter().map(Vec::len).sum();
+    // The claim of the key, the read, the writes, the end.
+    assert!(batches.len() <= 7, "{}", batches.len());
+    assert!(statements <= 100, "{statements}");
+    assert_eq!(place.count("status = 'pending'"), 5_000);
+    assert_eq!(
+        place.number("SELECT count(*) FROM inbox WHERE part >= 0"),
+        Some(1_000)
+    );
+    place.sqlite.taken();
+    let again = once(&place, "k", &body);
+    let again = place.run(again.evaluate_batch(Some(&t1()), "loud", body.as_bytes()));
+    assert!(matches!(again, Err(Error::Replayed(_))));
+    // What a request delivers after its answer, and what passes do with the rest: D1 runs 1,000 statements an invocation.
+    place.run(engine.deliver_claimed());
+    let statements: usize = place.sqlite.taken().iter().map(Vec::len).sum();
+    assert!(statements <= 900, "{statements}");
+    let mut passes = 0;
+    while place.count("status = 'pending'") > 0 {
+        passes += 1;
+        assert!(passes < 60);
+        place.pass();
+        let statements: usize = place.sqlite.taken().iter().map(Vec::len).sum();
+        assert!(statements <= 1_000, "{statements}");
+    }
+    assert_eq!(
+        place.count("status = 'done'"),
+        5_000 + 2_000,
+        "and what the targets' transitions call for"
+    );
+}
+
+#[test]
+fn platform_effects_at_their_bounds_stay_within_the_limits() {
+    // Bodies of 256 KiB each, of characters that are escaped.
+    let place = Place::new();
+    let call = json!({"type": "webhook", "url": "https://a.example/", "body": {"$from": "/context"}});
+    let actions = vec![json!({"on_enter": "on", "action": call}); 40];
+    place.register(
+        &json!({"machine_id": "loud", "states": ["on"], "initial_state": "on", "actions": actions,
+        "transitions": [{"from": "on", "to": "on", "on": "go"}]}),
+    );
+    let body = json!({"entity_id": "e", "context": {"a": "\"".repeat(95_000)}}).to_string();
+    place
+        .run(place.engine().create_entity(&t1(), "loud", body.as_bytes()))
+        .unwrap();
+    let engine = place.engine();
+    place.event_by(&engine, "loud", "e", "go");
+    let (pending, dead) = (place.count("status = 'pending'"), place.count("status = 'dead'"));
+    assert_eq!(pending + dead, 40, "each has its row");
+    let engine_two = place.engine();
+    place.run(engine.deliver_claimed());
+    place.passes(20);
+    drop(engine_two);
+    let received = place.outside.taken();
+    assert_eq!(received.len(), usize::try_from(pending).unwrap());
+    assert!(received.iter().all(|one| one.body.len() > 95_000));
 }

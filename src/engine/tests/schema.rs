@@ -336,31 +336,206 @@ fn statements_are_parted_by_blank_lines_and_comments_alone_are_none() {
     );
 }
 
+/// Undoes the third migration.
+const WITHOUT_THE_THIRD: [&str; 9] = [
+    "DROP TABLE outbox",
+    "DROP TABLE subscriptions",
+    "DROP TABLE inbox",
+    "DROP TABLE records",
+    "DROP TABLE secrets",
+    "DROP TABLE sources",
+    "DROP TABLE source_counts",
+    "DROP TABLE ingest_tokens",
+    "DELETE FROM schema_version WHERE version = 3",
+];
+
+/// Undoes the second.
+const WITHOUT_THE_SECOND: [&str; 4] = [
+    "DROP TABLE instances",
+    "DROP TABLE forwards",
+    "ALTER TABLE revisions DROP COLUMN refers",
+    "DELETE FROM schema_version WHERE version = 2",
+];
+
 #[test]
-fn s2_109_a_database_of_the_first_schema_keeps_what_it_has_and_goes_on() {
+fn s2_109_a_database_of_an_earlier_schema_keeps_what_it_has_and_goes_on() {
+    for version in [1, 2] {
+        let world = World::new();
+        register(&world.other, &order());
+        create(&world.other, "order", "e");
+        let made = schema(&world.sqlite);
+        let stored = world.sqlite.dump();
+        let mut undo = WITHOUT_THE_THIRD.to_vec();
+        if version == 1 {
+            undo.extend(WITHOUT_THE_SECOND);
+        }
+        for sql in undo {
+            world.sqlite.execute(sql);
+        }
+        assert_eq!(block_on(world.engine.schema_version()).unwrap(), version);
+        let error = block_on(world.engine.check_schema()).unwrap_err();
+        assert_eq!(error.code().name(), "SCHEMA_MISMATCH", "nothing is served before");
+        block_on(world.engine.migrate()).unwrap();
+        let names = |schema: &[String]| -> Vec<String> {
+            let name = |line: &String| line.split(':').next().unwrap().to_owned();
+            schema.iter().map(name).collect()
+        };
+        assert_eq!(names(&schema(&world.sqlite)), names(&made));
+        assert_eq!(world.sqlite.dump(), stored);
+        let (status, answer) = world.event("order", "e", "pay", Some(1));
+        assert_eq!((status, &answer["state_version"]), (200, &serde_json::json!(2)));
+    }
+}
+
+/// A row of a lane as the engine writes it: id, status, version, due, claimed, held, finished.
+macro_rules! effect {
+    ($id:literal, $status:literal, $version:literal, $due:literal, $held:literal, $finished:literal) => {
+        concat!(
+            "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, \
+             entity_id, effect, due_at, held, created_at, finished_at) VALUES ('t1', '",
+            $id,
+            "', 'e', 'webhook', '",
+            $status,
+            "', 'l', ",
+            $version,
+            ", 0, 's', 't', 'm', 'e', '{}', ",
+            $due,
+            ", ",
+            $held,
+            ", 0, ",
+            $finished,
+            ")"
+        )
+    };
+}
+
+/// A lane of three rows, of which the first is due or claimed.
+fn lane() -> Rc<World> {
     let world = World::new();
-    register(&world.other, &order());
-    create(&world.other, "order", "e");
-    let made = schema(&world.sqlite);
-    let stored = world.sqlite.dump();
     for sql in [
-        "DROP TABLE instances",
-        "DROP TABLE forwards",
-        "ALTER TABLE revisions DROP COLUMN refers",
-        "DELETE FROM schema_version WHERE version = 2",
+        effect!("c", "pending", 4, "NULL", 0, "NULL"),
+        effect!("a", "pending", 2, "7", 0, "NULL"),
+        effect!("b", "pending", 3, "NULL", 0, "NULL"),
+        "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, \
+          effect, due_at, created_at) VALUES ('t2', 'a', 'e', 'webhook', 'pending', 'l', 1, 0, 's', 't', 'm', 'e', '{}', NULL, 0)",
     ] {
         world.sqlite.execute(sql);
     }
-    assert_eq!(block_on(world.engine.schema_version()).unwrap(), 1);
-    block_on(world.engine.migrate()).unwrap();
-    let names = |schema: &[String]| -> Vec<String> {
-        let name = |line: &String| line.split(':').next().unwrap().to_owned();
-        schema.iter().map(name).collect()
-    };
-    assert_eq!(names(&schema(&world.sqlite)), names(&made));
-    assert_eq!(world.sqlite.dump(), stored);
-    let (status, answer) = world.event("order", "e", "pay", Some(1));
-    assert_eq!((status, &answer["state_version"]), (200, &serde_json::json!(2)));
+    world
+}
+
+fn due(world: &World) -> String {
+    let connection = world.sqlite.connection.borrow();
+    let sql = "SELECT coalesce(group_concat(tenant || id || ':' || due_at, ' '), '') FROM \
+        (SELECT * FROM outbox WHERE due_at IS NOT NULL ORDER BY tenant, id)";
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn i7_whatever_ends_a_row_lets_the_next_of_its_lane_go_and_nothing_else_does() {
+    for status in ["done", "dead", "skipped", "cancelled"] {
+        let world = lane();
+        let end = |id: &str, at: i64| {
+            world.sqlite.execute(&format!(
+                "UPDATE outbox SET status = '{status}', due_at = NULL, finished_at = {at} WHERE tenant = 't1' AND id = '{id}'"
+            ))
+        };
+        assert_eq!(due(&world), "t1a:7");
+        // One that waits behind the others ends: nobody else is let go.
+        end("c", 8);
+        assert_eq!(due(&world), "t1a:7", "{status}");
+        end("a", 9);
+        assert_eq!(
+            due(&world),
+            "t1b:9",
+            "{status}: the next by version, in its tenant alone"
+        );
+        end("b", 10);
+        assert_eq!(due(&world), "", "{status}");
+    }
+    // What is held waits for its subscription.
+    let world = lane();
+    world.sqlite.execute("UPDATE outbox SET held = 1 WHERE id = 'b'");
+    world.sqlite.execute(
+        "UPDATE outbox SET status = 'done', due_at = NULL, finished_at = 9 WHERE tenant = 't1' AND id = 'a'",
+    );
+    assert_eq!(due(&world), "", "and those behind it with it");
+    // A failure that is tried again, and a claim, let nobody go.
+    let world = lane();
+    world.sqlite.execute(
+        "UPDATE outbox SET status = 'pending', due_at = 99, claimed = 1 WHERE tenant = 't1' AND id = 'a'",
+    );
+    assert_eq!(due(&world), "t1a:99");
+}
+
+#[test]
+fn i3_i7_every_wrong_effect_receipt_or_record_aborts_its_batch() {
+    let wrong = [
+        (
+            effect!("x", "sent", 1, "NULL", 0, "NULL"),
+            "CHECK",
+            "a status that none has",
+        ),
+        (
+            effect!("x", "done", 1, "NULL", 0, "NULL"),
+            "CHECK",
+            "an end without its time",
+        ),
+        (
+            effect!("x", "pending", 1, "NULL", 0, "1"),
+            "CHECK",
+            "a time of an end that is none",
+        ),
+        (effect!("x", "dead", 1, "5", 0, "1"), "CHECK", "due after its end"),
+        (
+            effect!("x", "pending", 1, "NULL", 2, "NULL"),
+            "CHECK",
+            "held by halves",
+        ),
+        (
+            effect!("a", "pending", 1, "NULL", 0, "NULL"),
+            "UNIQUE",
+            "an id twice",
+        ),
+        (
+            "UPDATE outbox SET status = 'done' WHERE id = 'a'",
+            "CHECK",
+            "an end without its time, by an update",
+        ),
+        (
+            "UPDATE outbox SET kind = 'mail' WHERE id = 'a'",
+            "CHECK",
+            "a kind that none has",
+        ),
+        (
+            "INSERT INTO inbox (tenant, key, scope, part, fingerprint, status, outcome, created_at, expires_at) \
+              SELECT 't1', 'k', 's', -1, 'f', 200, 'o', 0, 0 FROM (SELECT 1 UNION ALL SELECT 2)",
+            "UNIQUE",
+            "two receipts of one key",
+        ),
+        (
+            "INSERT INTO records VALUES ('t1', 'm', 'r', 'u', 'a', 0, 'null', 'c', 0, 0)",
+            "CHECK",
+            "a version that no record has",
+        ),
+        (
+            "INSERT INTO records VALUES ('t1', 'm', 'r', 'u', 'a', 1, 'nul', 'c', 0, 0)",
+            "CHECK",
+            "data that is no JSON",
+        ),
+        (
+            "INSERT INTO subscriptions VALUES ('t1', 's', 'all', NULL, NULL, NULL, NULL, '{}', 1, 0, 0)",
+            "CHECK",
+            "a source that there is not",
+        ),
+    ];
+    for (sql, why, what) in wrong {
+        let outcome = run(&lane(), sql);
+        assert!(
+            outcome.as_ref().is_err_and(|error| error.contains(why)),
+            "{what}: {outcome:?}"
+        );
+    }
 }
 
 /// A place as the engine writes it.

@@ -103,6 +103,14 @@ impl Sqlite {
             "forwards",
             "rearms",
             "held",
+            "outbox",
+            "subscriptions",
+            "inbox",
+            "records",
+            "secrets",
+            "sources",
+            "source_counts",
+            "ingest_tokens",
         ] {
             let mut statement = connection
                 .prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))
