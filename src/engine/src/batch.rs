@@ -254,7 +254,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         self.apply_groups(open, &mut answers, Some(&keeping)).await;
         let answer = summed(&ids, answers, kept);
         let kept = keeping.kept.take();
-        self.finish_batch(keyed, &answer.results, &kept).await;
+        self.finish_batch(keyed, &answer, &kept).await;
         Ok(answer)
     }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use statewright_core::answer::Answer;
 
 use crate::Engine;
-use crate::batch::BatchResult;
+use crate::batch::{BatchAnswer, BatchResult};
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::{outcome_of, told_rows_of};
@@ -56,7 +56,7 @@ pub(crate) const HELD_PARTS: &str = write_parts!(
 pub(crate) const PARTS: &str = write_parts!("");
 
 /// Ends a batch: its answer stands.
-pub(crate) const FINISH: &str = "UPDATE inbox SET status = 200, outcome = 'applied', expires_at = ?4 \
+pub(crate) const FINISH: &str = "UPDATE inbox SET status = 200, outcome = 'applied', expires_at = ?4, answer = ?5 \
      WHERE tenant = ?1 AND key = ?2 AND scope = ?3 AND part = -1 AND status = 0";
 
 /// Ends a batch of which some events are to be sent again: the next try goes on.
@@ -188,7 +188,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
     /// Ends a batch: what became of the events that wrote nothing is kept, and whether all of it stands. That it cannot be kept
     /// must not hide what was applied: the next try finds each event's own part.
-    pub(crate) async fn finish_batch(&self, keyed: &Keyed, results: &[BatchResult], kept: &[bool]) {
+    pub(crate) async fn finish_batch(&self, keyed: &Keyed, answer: &BatchAnswer, kept: &[bool]) {
+        let results = &answer.results;
         let uids: [String; 0] = [];
         let left = results.iter().enumerate().zip(kept);
         let left = left.filter(|((_, result), kept)| !**kept && !result.invites_retry());
@@ -209,7 +210,18 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Statement::new(LEAVE, names.map(Into::into))
         } else {
             let kept_until = self.clock.now().0.saturating_add(KEPT_MS);
-            Statement::new(FINISH, [a.into(), b.into(), c.into(), kept_until.into()])
+            // The results stand in the parts.
+            let sum = json!({"total": answer.total, "succeeded": answer.succeeded, "failed": answer.failed});
+            Statement::new(
+                FINISH,
+                [
+                    a.into(),
+                    b.into(),
+                    c.into(),
+                    kept_until.into(),
+                    sum.to_string().into(),
+                ],
+            )
         });
         drop(self.database.batch(statements).await);
         keyed.written.set(true);

@@ -487,16 +487,17 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let headers = |name: &str| given.get(name).cloned();
         let registered = self.registered(tenant, id).await?.ok_or_else(|| unknown(id))?;
         let source = &registered.source;
-        let (signature, signature_problem) = match self.secrets_of(&registered).await {
-            Err(error) => ("invalid", Some(error.to_string())),
-            Ok(secrets) if secrets.is_empty() => {
+        let secrets = self.secrets_of(&registered).await;
+        let tried = secrets.as_deref().unwrap_or_default();
+        let verified = source.verify(tried, &headers, sent.as_bytes(), self.clock.now());
+        let (signature, signature_problem) = match (verified, secrets) {
+            (Err(problem @ Unsigned::Absent(_)), _) => ("absent", Some(problem.to_string())),
+            (_, Err(error)) => ("invalid", Some(error.to_string())),
+            (_, Ok(secrets)) if secrets.is_empty() => {
                 ("invalid", Some(format!("there is no secret `{}`", source.secret)))
             }
-            Ok(secrets) => match source.verify(&secrets, &headers, sent.as_bytes(), self.clock.now()) {
-                Ok(()) => ("valid", None),
-                Err(problem @ Unsigned::Absent(_)) => ("absent", Some(problem.to_string())),
-                Err(problem) => ("invalid", Some(problem.to_string())),
-            },
+            (Ok(()), Ok(_)) => ("valid", None),
+            (Err(problem), Ok(_)) => ("invalid", Some(problem.to_string())),
         };
         let inbound = Inbound::read(&headers, sent.as_bytes());
         let handshake = crate::hooks::handshake(&source.scheme, &headers, inbound.as_ref().ok());
