@@ -71,7 +71,7 @@ fn purge(now: Millis, retention_ms: u64, anywhere: [u8; 4]) -> [Statement; 3] {
     let [a, b, c, d] = anywhere;
     // Within so many rows, and more often near their beginning.
     let [by_time, by_place] = [[a, b], [c, d]].map(|two| u64::from(u16::from_be_bytes(two)));
-    let skipped = i64::try_from(MOST_SKIPPED * by_place * by_place >> 32).unwrap_or(0);
+    let skipped = i64::try_from((MOST_SKIPPED * by_place * by_place) >> 32).unwrap_or(0);
     let before = |millis: u64| {
         let millis = i64::try_from(millis).unwrap_or(i64::MAX);
         Millis(now.0.saturating_sub(millis))

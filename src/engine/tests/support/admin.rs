@@ -7,11 +7,13 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use statewright_engine::error::Error;
 use statewright_engine::once::Once;
+use statewright_engine::outbox_admin::OutboxQuery;
+use statewright_engine::page::Paging;
 use statewright_engine::{DefinitionCache, Engine};
 
 use crate::support::faults::{Fault, reads};
-use crate::support::world::{World, WorldEngine, t1};
-use crate::support::{Counted, START};
+use crate::support::world::{Reply, World, WorldEngine, t1};
+use crate::support::{Counted, START, block_on};
 
 /// What effect ids of a time begin with: nine digits of base 32 (ruling 1), worked out without the engine.
 pub fn prefix(offset: i64) -> String {
@@ -358,4 +360,149 @@ pub fn assert_searches(plans: &BTreeMap<&'static str, Vec<String>>, walks: &[&st
             );
         }
     }
+}
+
+/// What `a=b&c=d` asks for.
+pub fn query(text: &str) -> OutboxQuery {
+    let get = |name: &str| {
+        let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+        pairs
+            .filter(|(key, _)| *key == name)
+            .map(|(_, value)| value.to_owned())
+            .next()
+    };
+    OutboxQuery {
+        status: get("status"),
+        machine: get("machine"),
+        entity: get("entity"),
+        older_than: get("older_than"),
+        newer_than: get("newer_than"),
+        paging: Paging {
+            limit: get("limit"),
+            cursor: get("cursor"),
+        },
+    }
+}
+
+/// A page: its body, and the next cursor.
+pub fn list(world: &World, text: &str) -> (Value, Option<String>) {
+    let list = block_on(world.engine.list_outbox(&t1(), &query(text))).unwrap();
+    let next = list.next.clone();
+    (serde_json::to_value(list).unwrap(), next)
+}
+
+/// The names of a page's rows.
+pub fn names(world: &World, text: &str) -> String {
+    let (body, next) = list(world, text);
+    assert_eq!(next, None, "{text}");
+    names_of(&body)
+}
+
+pub fn names_of(body: &Value) -> String {
+    let name = |item: &Value| {
+        item["id"].as_str().unwrap()[9..25]
+            .trim_end_matches('_')
+            .to_owned()
+    };
+    body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(name)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// All pages of a list: the names, and how many pages there were.
+pub fn pages(world: &World, text: &str) -> (String, usize) {
+    let (mut all, mut cursor, mut count) = (Vec::new(), None::<String>, 0);
+    loop {
+        let text = cursor.map_or_else(|| text.to_owned(), |cursor| format!("{text}&cursor={cursor}"));
+        let (body, next) = list(world, &text);
+        let names = names_of(&body);
+        if !names.is_empty() {
+            all.push(names);
+        }
+        count += 1;
+        assert!(count < 1000, "pages without end");
+        cursor = next;
+        if cursor.is_none() {
+            return (all.join(" "), count);
+        }
+    }
+}
+
+pub fn redrive(engine: &WorldEngine, id: &str) -> (u16, Value, bool) {
+    told(200, block_on(engine.redrive(&t1(), id)))
+}
+
+pub fn cancel(engine: &WorldEngine, id: &str) -> (u16, Value, bool) {
+    told(200, block_on(engine.cancel(&t1(), id)))
+}
+
+pub fn redrive_all(engine: &WorldEngine, body: &Value) -> (u16, Value, bool) {
+    told(
+        200,
+        block_on(engine.redrive_all(&t1(), body.to_string().as_bytes())),
+    )
+}
+
+pub fn cancel_all(engine: &WorldEngine, body: &Value) -> (u16, Value, bool) {
+    told(
+        200,
+        block_on(engine.cancel_all(&t1(), body.to_string().as_bytes())),
+    )
+}
+
+pub fn code(reply: &(u16, Value, bool)) -> Reply {
+    (reply.0, reply.1["error"]["code"].clone())
+}
+
+/// Rows of every status and phase; the clock at 100.
+pub fn all_kinds() -> Rc<World> {
+    let world = World::new();
+    let mut waiting = Row::due("w", 30, "lw", 4);
+    (waiting.due, waiting.attempt, waiting.tries, waiting.error) = (Some(500), 1, 1, Some("it answered 500"));
+    let mut stale = Row::claimed("s", 20, "ls", 1, 90);
+    stale.machine = "slow";
+    let mut skipped = Row::over("k", 15, "lk", 1, "skipped").presented("gone");
+    (skipped.machine, skipped.entity) = ("task", "t-1");
+    insert(
+        &world,
+        &[
+            Row::over("o", 1, "lo", 1, "done"),
+            Row::over("d", 5, "lo", 2, "dead"),
+            Row::over("x", 10, "lo", 3, "cancelled"),
+            skipped,
+            stale,
+            Row::claimed("c", 25, "lc", 1, 900),
+            waiting,
+            Row::due("u", 35, "lu", 1),
+            Row::queued("q", 40, "lu", 2),
+            Row::held("h", 45, "lh", 1, "sub"),
+        ],
+    );
+    world.at(100);
+    world
+}
+
+/// Many rows at once: `number` is 0 to `count` - 1 in SQL.
+pub fn insert_many(world: &World, count: i64, from: i64, status: &str, lane: &str, machine: &str) {
+    let over = if status == "pending" {
+        "NULL"
+    } else {
+        "?2 + number"
+    };
+    let sql = format!(
+        "WITH RECURSIVE numbers (number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM numbers WHERE number < ?1 - 1) \
+         INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, effect, \
+           due_at, created_at, finished_at) \
+         SELECT 't1', ?3 || printf('%08d', number) || '________.0', 'e', 'webhook', '{status}', {lane}, number, 0, 't1' || char(10) || 's', \
+           'https://example.com/', '{machine}', 'e', '{{}}', CASE WHEN '{status}' = 'pending' THEN ?2 + 1000000 END, ?2, {over} \
+         FROM numbers"
+    );
+    let connection = world.sqlite.connection.borrow();
+    connection
+        .execute(&sql, rusqlite::params![count, START + from, prefix(from)])
+        .unwrap();
 }
