@@ -25,7 +25,7 @@ use crate::{operations, routes};
 /// The engine of one request.
 pub(crate) type Host = Engine<Sqlite, TestClock, Counted, Way>;
 
-/// A way out on which every receiver fails, open or shut.
+/// A way out, open or shut: every receiver is busy, but for one that fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     open: bool,
@@ -49,9 +49,11 @@ impl Outbound for Way {
         self.open
     }
 
-    async fn send(&self, _: OutboundRequest) -> Result<OutboundResponse, SendFailure> {
+    async fn send(&self, request: OutboundRequest) -> Result<OutboundResponse, SendFailure> {
+        let fails = request.url.starts_with("https://failing.example/");
         Ok(OutboundResponse {
-            status: 500,
+            status: if fails { 500 } else { 429 },
+            retry_after: (!fails).then(|| "3600".to_owned()),
             ..OutboundResponse::default()
         })
     }
@@ -165,8 +167,10 @@ impl World {
         let service = Service::new();
         service.clock.0.set(start);
         let read = |name: &str| match (settings[name].as_str(), name) {
-            (Some(value), _) => Some(value.to_owned()).filter(|value| !value.is_empty()),
+            (Some(value), _) => Some(value.to_owned()),
             (None, "PERSONALITIES") => Some("state".to_owned()),
+            // Who fails is asked again after the case is over.
+            (None, "ACTION_RETRIES") => Some("3600".to_owned()),
             (None, _) => None,
         };
         Self {
@@ -255,9 +259,7 @@ impl World {
         };
         if keyed && !reply.headers.contains_key("idempotency-replayed") {
             let body = (reply.status != 204).then(|| reply.body.to_string());
-            if let Err(error) = block_on(engine.settle(reply.status, reply.code, body.as_deref())) {
-                return Err(error);
-            }
+            block_on(engine.settle(reply.status, reply.code, body.as_deref()))?;
         }
         Ok(reply)
     }
