@@ -43,11 +43,13 @@ pub(crate) const LIST: &str = concat!(
     " FROM subscriptions s WHERE s.tenant = ?1 AND (s.created_at, s.id) > (?3, ?4) ORDER BY s.created_at, s.id LIMIT ?2"
 );
 
-/// Aborts unless a subscription is as it was read, made at ?3 and changed at ?4 or null, and there is room for a new one.
+/// Aborts unless a subscription is as it was read, made at ?3 and changed at ?4; or, where these are null, there is none and room
+/// for one.
 pub(crate) const STANDS: &str = "INSERT INTO violations (violated) SELECT 'subscription' \
-     WHERE (SELECT json_array(created_at, updated_at) FROM subscriptions WHERE tenant = ?1 AND id = ?2) \
-         IS NOT CASE WHEN ?3 IS NOT NULL THEN json_array(?3, ?4) END \
-       OR ?3 IS NULL AND (SELECT count(*) FROM subscriptions WHERE tenant = ?1) >= ?5";
+     WHERE CASE WHEN ?3 IS NULL \
+       THEN EXISTS (SELECT 1 FROM subscriptions WHERE tenant = ?1 AND id = ?2) \
+         OR (SELECT count(*) FROM subscriptions WHERE tenant = ?1) >= ?5 \
+       ELSE NOT EXISTS (SELECT 1 FROM subscriptions WHERE tenant = ?1 AND id = ?2 AND created_at = ?3 AND updated_at = ?4) END";
 
 /// Writes a subscription.
 pub(crate) const WRITE: &str = "INSERT INTO subscriptions (tenant, id, source, machine, from_state, to_state, event, sink, \
