@@ -41,20 +41,10 @@ for (const page of pages()) {
   if (toPaste.length === 0) continue;
   test(`${page} works when it is pasted`, { timeout: 120_000 }, async () => {
     const fresh = await open({ settings });
-    let over = false;
-    // The local runtime fires no cron trigger.
-    const passes = (async () => {
-      while (!over && page !== "docs/http-api.md") {
-        await fresh.runtime.scheduled();
-        await new Promise((pause) => setTimeout(pause, 300));
-      }
-    })();
     try {
       const outputs = await paste(page, toPaste, fresh.runtime.url);
       toPaste.forEach((step, index) => printed(step, outputs[index] ?? "", page));
     } finally {
-      over = true;
-      await passes;
       await fresh.runtime.stop();
     }
   });
