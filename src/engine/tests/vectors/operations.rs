@@ -60,6 +60,9 @@ pub(crate) fn perform(engine: &Host, op: &str, step: &Value, asked: &Asked) -> R
             let now = engine.clock().now();
             // What is due now, and what that leads to at once; waiting for more would move the clock.
             let delivered = block_on(engine.deliver_due(Millis(now.0 + 1), 1000));
+            if let Err(error) = block_on(engine.purge()).and_then(|()| block_on(engine.upkeep())) {
+                return Reply::of::<()>(200, Err(error));
+            }
             return Reply::of(200, delivered.map(|delivered| json!({"done": delivered.done})));
         }
         "evaluate" => return Reply::of(200, block_on(engine.evaluate(header, machine, body))),
