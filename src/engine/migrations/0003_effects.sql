@@ -3,7 +3,8 @@
 -- One row for each effect, written in its transition's own batch. `id` sorts by time. A lane is one incarnation of an
 -- entity or a record, and one sink; in it, rows go by `version` and `place`, and only its first pending one is due:
 -- `due_at` is null for the others. Of a claimed row it is the end of its lease. `attempt` is what the receiver is told,
--- `tries` is counted since the last redrive, `claim` fences. `sink` begins with the tenant: deliveries are shared between sinks.
+-- `tries` is counted since the last redrive, `claim` fences. Deliveries are shared between tenants; what
+-- goes to the same `sink` is spared where that does not answer.
 CREATE TABLE outbox (
   tenant TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -37,7 +38,7 @@ CREATE TABLE outbox (
 
 CREATE INDEX outbox_lanes ON outbox (tenant, lane, version, place) WHERE status = 'pending';
 
-CREATE INDEX outbox_due ON outbox (sink, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX outbox_due ON outbox (tenant, due_at) WHERE due_at IS NOT NULL;
 
 CREATE INDEX outbox_closed ON outbox (tenant, status, id) WHERE status IN ('dead', 'skipped', 'cancelled');
 

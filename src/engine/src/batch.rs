@@ -293,7 +293,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     ) -> Round {
         let targets: Vec<Target> = groups.iter().map(|group| group.target.clone()).collect();
         let (load, reading) = load_trees(&targets, &self.cache, !first);
-        let results = match self.database.batch(load).await {
+        let results = match self.batch(load).await {
             Ok(results) => results,
             Err(error) => {
                 return Round {
@@ -513,7 +513,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let last = batch.len().saturating_sub(1);
             batch.splice(last..last, keep);
         }
-        match self.database.batch(batch).await {
+        match self.batch(batch).await {
             Ok(results) => {
                 self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();

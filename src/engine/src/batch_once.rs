@@ -108,7 +108,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Statement::new(STANDS, names().map(Into::into)),
         ];
         let results = self
-            .database
             .batch(statements)
             .await
             .map_err(|_| Error::InboxUnavailable)?;
@@ -121,7 +120,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 if ours {
                     // Of an earlier batch that was left behind; nothing is under way.
                     let leave = Statement::new(LEAVE, names().map(Into::into));
-                    drop(self.database.batch(vec![leave]).await);
+                    drop(self.batch(vec![leave]).await);
                 }
                 return Err(Error::IdempotencyMismatch(key));
             }
@@ -223,7 +222,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 ],
             )
         });
-        drop(self.database.batch(statements).await);
+        drop(self.batch(statements).await);
         keyed.written.set(true);
     }
 }

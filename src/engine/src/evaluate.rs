@@ -162,7 +162,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     check_receipt(&receipt)?;
                     self.write_in(scope, storing.take(), || receipt).await
                 }
-                _ => self.database.batch(storing.take()).await,
+                _ => self.batch(storing.take()).await,
             };
             match stored {
                 Ok(results) => {
@@ -310,7 +310,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let Some(batch) = deciding.adopting(child) else {
             return Ok(());
         };
-        self.database.batch(batch).await.map(drop)
+        self.batch(batch).await.map(drop)
     }
 
     /// A read that failed is tried again only where an earlier write's end is to be found out.

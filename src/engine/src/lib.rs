@@ -48,12 +48,12 @@ pub use cache::DefinitionCache;
 pub use entity_list::EntityQuery;
 pub use history::HistoryQuery;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use statewright_core::ids::TenantId;
 
-use crate::database::{Clock, Database, Random, Statement};
+use crate::database::{Clock, Database, DatabaseError, Random, Statement};
 use crate::error::Error;
 use crate::once::{Keyed, Once, Origin, Scope};
 use crate::outbound::{Closed, Outbound};
@@ -73,6 +73,8 @@ pub struct Engine<D, C, R, O = Closed> {
     scope: Scope,
     /// Effects of this request's commits, claimed for it.
     claimed: RefCell<Vec<Claim>>,
+    /// How many statements it has run: a platform bounds them for an invocation.
+    statements: Cell<usize>,
 }
 
 impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
@@ -87,6 +89,7 @@ impl<D: Database, C: Clock, R: Random> Engine<D, C, R> {
             settings: Arc::default(),
             scope: Scope::default(),
             claimed: RefCell::default(),
+            statements: Cell::default(),
         }
     }
 }
@@ -104,6 +107,7 @@ impl<D, C, R, O> Engine<D, C, R, O> {
             settings: self.settings,
             scope: self.scope,
             claimed: self.claimed,
+            statements: self.statements,
         }
     }
 
@@ -143,6 +147,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// The operator's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Runs a batch.
+    async fn batch(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, DatabaseError> {
+        let run = self.statements.get().saturating_add(statements.len());
+        self.statements.set(run);
+        self.database.batch(statements).await
     }
 
     /// Runs a batch that only reads: a failure changed nothing.

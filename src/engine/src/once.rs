@@ -327,7 +327,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Error::Database(message)
             }
         };
-        self.database.batch(statements).await.map_err(failed)
+        self.batch(statements).await.map_err(failed)
     }
 
     /// A receipt that stands: its answer, or that it is another request's.
@@ -392,13 +392,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         receipt: impl FnOnce() -> Receipt,
     ) -> Result<Vec<Vec<String>>, DatabaseError> {
         let Some(keyed) = &scope.keyed else {
-            return self.database.batch(statements).await;
+            return self.batch(statements).await;
         };
         let wanted = statements.len();
         let receipt = receipt();
         let status = receipt.status.unwrap_or(keyed.once.success);
         statements.extend(keyed.keep(status, &receipt, self.clock.now().0));
-        let mut results = self.database.batch(statements).await?;
+        let mut results = self.batch(statements).await?;
         results.truncate(wanted);
         keyed.written.set(true);
         Ok(results)
@@ -440,7 +440,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             ..Receipt::default()
         };
         let statements = keyed.keep(status, &receipt, self.clock.now().0);
-        match self.database.batch(statements).await {
+        match self.batch(statements).await {
             Ok(_) => {
                 keyed.written.set(true);
                 Ok(())

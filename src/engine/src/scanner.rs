@@ -37,7 +37,7 @@ pub(crate) const DUE_FAIRLY: &str = "WITH RECURSIVE armed (tenant) AS ( \
      waiting (tenant, since) AS MATERIALIZED ( \
        SELECT tenant, (SELECT min(n.wake_at) FROM entries n WHERE n.tenant = armed.tenant AND n.wake_at IS NOT NULL) AS since \
        FROM armed WHERE tenant IS NOT NULL AND since <= ?1 ORDER BY since LIMIT ?2), \
-     share (most) AS MATERIALIZED (SELECT (?2 - 1) / max(count(*), 1) FROM waiting) \
+     share (most) AS MATERIALIZED (SELECT (CAST(?2 AS INTEGER) - 1) / max(count(*), 1) FROM waiting) \
      SELECT json_array(n.tenant, n.machine_id, n.entity_id, n.wake_at, n.uid) FROM ( \
        SELECT uid, region, turn, wake_at FROM ( \
          SELECT t.uid, t.region, t.wake_at, row_number() OVER (PARTITION BY waiting.tenant ORDER BY t.wake_at) AS turn \
@@ -157,8 +157,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             self.rearm(job, rows_of(&results, 2), &mut report).await?;
         }
         let text = json!(report).to_string();
-        self.database
-            .batch(vec![Statement::new(KEEP_REPORT, [text.into()])])
+        self.batch(vec![Statement::new(KEEP_REPORT, [text.into()])])
             .await?;
         Ok(report)
     }
@@ -193,12 +192,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .map(|(uid, error)| (uid, error.chars().take(500).collect()))
                 .collect();
             let now = self.clock.now();
-            self.database
-                .batch(vec![Statement::new(
-                    PUT_OFF,
-                    [json!(rows).to_string().into(), now.into()],
-                )])
-                .await?;
+            self.batch(vec![Statement::new(
+                PUT_OFF,
+                [json!(rows).to_string().into(), now.into()],
+            )])
+            .await?;
         }
         Ok(())
     }
@@ -295,7 +293,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         let lease = self.lease(now);
         let mut storing = store_held(writes, commit_id, false, &lease);
-        let error = match self.database.batch(storing.take()).await {
+        let error = match self.batch(storing.take()).await {
             Ok(results) => {
                 self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();
@@ -322,7 +320,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             let commit_id = random_name(&self.random);
             let mut storing = store_held(std::slice::from_ref(write), &commit_id, false, &lease);
-            let alone = self.database.batch(storing.take()).await;
+            let alone = self.batch(storing.take()).await;
             if let Ok(results) = &alone {
                 self.claimed.borrow_mut().extend(storing.claims(results));
             }
@@ -407,7 +405,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             None => Statement::new(REARM_DONE, ids),
         };
-        self.database.batch(vec![statement]).await?;
+        self.batch(vec![statement]).await?;
         Ok(())
     }
 }

@@ -83,7 +83,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut done = found;
         while let Some(migration) = usize::try_from(done).ok().and_then(|done| MIGRATIONS.get(done)) {
             let batch = statements(migration).map(|sql| Statement::new(sql, [])).collect();
-            done = match self.database.batch(batch).await {
+            done = match self.batch(batch).await {
                 Ok(_) => done.saturating_add(1),
                 Err(error) => self.migrated_meanwhile(done, error).await?,
             };

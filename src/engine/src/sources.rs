@@ -563,7 +563,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             outcome.into(),
             self.clock.now().into(),
         ];
-        let _ = self.database.batch(vec![Statement::new(TALLY, params)]).await;
+        let _ = self.batch(vec![Statement::new(TALLY, params)]).await;
     }
 }
 

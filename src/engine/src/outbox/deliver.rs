@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::Poll;
 
 use statewright_core::ids::Millis;
@@ -11,9 +12,12 @@ use statewright_core::ids::Millis;
 use super::Claim;
 use super::report::{Delivered, Told};
 use super::send::{Delivery, Outcome, PLAIN, SIGNING, token_context};
-use super::sql::{CLAIM_DUE, CLAIM_NEXT, CLAIM_THESE, DELIVERIES, MARK, SECRETS, TAKE_OVER, TOKENS};
+use super::sql::{
+    CLAIM_DUE, CLAIM_NEXT, CLAIM_THESE, DELIVERIES, DUE_TENANTS, GIVE_BACK, MARK, PUT_OFF, SECRETS,
+    TAKE_OVER, TENANTS_PER_LOOK, TOKENS,
+};
 use crate::Engine;
-use crate::database::{Clock, Database, Random, Statement};
+use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
 use crate::load::{decode, rows_of, text};
 use crate::once::PURGE;
@@ -22,16 +26,24 @@ use crate::secrets::sealed_of;
 
 /// How many are sent at once: the platform's connections of one invocation.
 const MOST_IN_FLIGHT: usize = 6;
-/// How many of those go to a sink that has accepted nothing by now.
+/// How many of those go to a sink, and to all sinks of a tenant, that have accepted nothing by now.
 const MOST_UNPROVEN: usize = 2;
+/// From how many silent sinks on a tenant's other unproven ones are tried one by one.
+const TROUBLED: usize = 3;
+/// How long what is claimed waits for such a sink, before it goes back.
+const MOST_WAIT_MS: i64 = 1_000;
+/// How long the next look for what is due is put off, where nothing was and something is still under way.
+const LOOK_AGAIN_MS: i64 = 1_000;
 /// How many claims are read at once.
 const MOST_READ: usize = 32;
+/// How many claims are given back by one statement.
+const MOST_GIVEN_BACK: usize = 1_000;
 /// How long after a request's answer its effects are begun to be sent: the runtime ends what is left behind soon after.
 const AFTER_REQUEST_MS: i64 = 8_000;
 /// How long the first send of a request's effects may take, before the accept timeout (design 4).
 const WITHIN_REQUEST_MS: u64 = 20_000;
 /// How long what goes to a silent sink is put off, uncounted.
-const SILENT_MS: i64 = 10_000;
+const SILENT_MS: i64 = 30_000;
 /// Secrets and tokens that deliveries need, opened.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -76,22 +88,29 @@ struct Bounds {
 struct Pump<'a> {
     bounds: Bounds,
     queue: VecDeque<Claim>,
-    ready: VecDeque<(Delivery, std::rc::Rc<Known>)>,
+    ready: VecDeque<(Delivery, Rc<Known>)>,
     in_flight: Vec<Flight<'a>>,
     /// Rows to be tried again soon: when, tenant, id.
     soon: Vec<(Millis, String, String)>,
-    /// Sinks that do not answer.
-    silent: BTreeSet<String>,
+    /// Sinks that do not answer, by tenant.
+    silent: BTreeSet<(String, String)>,
     /// Sinks that have accepted something.
-    proven: BTreeSet<String>,
-    /// The sink behind which the next claims are looked for, and whether the round began there.
+    proven: BTreeSet<(String, String)>,
+    /// The tenant behind which the next claims are looked for.
     after: String,
+    /// Whether the look has come round to the first tenant again.
     wrapped: bool,
+    /// When nothing was due.
+    nothing_at: Option<Millis>,
+    /// What the engine had run before.
+    statements: usize,
     report: Delivered,
 }
 
 struct Flight<'a> {
+    tenant: String,
     sink: String,
+    since: Millis,
     future: Pin<Box<dyn Future<Output = Sent> + 'a>>,
 }
 
@@ -173,17 +192,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// # Errors
     /// The database failed.
     pub async fn purge(&self) -> Result<(), Error> {
+        self.upkeep().await?;
         let now = self.clock.now();
-        self.database
-            .batch(vec![Statement::new(PURGE, [now.into()])])
-            .await?;
+        self.batch(vec![Statement::new(PURGE, [now.into()])]).await?;
         Ok(())
     }
 
     /// Takes over what a commit claimed for this process whose answer was lost. Where that fails, the claims run out.
     pub(crate) async fn take_over(&self, tenant: &str, prefix: &str) {
         let statement = Statement::new(TAKE_OVER, [tenant.into(), prefix.into()]);
-        if let Ok(results) = self.database.batch(vec![statement]).await {
+        if let Ok(results) = self.batch(vec![statement]).await {
             self.claimed.borrow_mut().extend(claims_of(rows_of(&results, 0)));
         }
     }
@@ -199,14 +217,17 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             proven: BTreeSet::new(),
             after: self.somewhere(),
             wrapped: false,
+            nothing_at: None,
+            statements: self.statements.get(),
             report: Delivered::default(),
         };
         loop {
             let now = self.clock.now();
-            let open = now.0 < bounds.until.0 && pump.report.statements < bounds.most_statements;
-            self.fill(&mut pump, open).await;
+            let open = pump.is_open(now) && self.run_since(&pump) < pump.bounds.most_statements;
             if open {
-                self.begin(&mut pump);
+                self.fill(&mut pump, now).await;
+                let back = self.begin(&mut pump, now);
+                self.mark(&mut pump, back).await;
             }
             if pump.in_flight.is_empty() {
                 let next = pump.soon.iter().map(|(at, ..)| at.0).min();
@@ -225,23 +246,36 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             self.mark(&mut pump, sent).await;
             pump.queue.extend(self.claimed.take());
         }
-        // What was claimed and not begun goes back, uncounted.
-        let left: Vec<Sent> = pump
-            .ready
-            .drain(..)
-            .map(|(delivery, _)| Sent {
-                delivery,
-                outcome: Outcome::Postponed { wait_ms: 0 },
-                at: self.clock.now(),
-                took_ms: 0,
-            })
-            .collect();
-        pump.report.more |= !left.is_empty() || !pump.queue.is_empty();
-        self.mark(&mut pump, left).await;
+        self.give_back(&mut pump).await;
+        pump.report.statements = self.run_since(&pump);
         pump.report
     }
 
-    /// A place to begin with among the sinks, so that no sink is always the last.
+    /// How many statements this pass has run, with what its effects did.
+    fn run_since(&self, pump: &Pump<'_>) -> usize {
+        self.statements.get().saturating_sub(pump.statements)
+    }
+
+    /// What was claimed and not begun goes back, uncounted.
+    async fn give_back(&self, pump: &mut Pump<'_>) {
+        let now = self.clock.now();
+        let ready = pump.ready.drain(..).map(|(delivery, _)| Claim {
+            tenant: delivery.tenant,
+            id: delivery.id,
+            fence: delivery.claim,
+        });
+        let left: Vec<Claim> = ready.chain(pump.queue.drain(..)).collect();
+        pump.report.more |= !left.is_empty();
+        for some in left.chunks(MOST_GIVEN_BACK) {
+            let statement = Statement::new(GIVE_BACK, [fences(some), now.into()]);
+            // Where that fails, their claims run out.
+            if self.batch(vec![statement]).await.is_err() {
+                pump.report.unmarked = pump.report.unmarked.saturating_add(some.len());
+            }
+        }
+    }
+
+    /// A place to begin with among the tenants, so that no tenant is always the last.
     fn somewhere(&self) -> String {
         const PLACES: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
         let [a, b, ..] = self.random.bytes();
@@ -250,65 +284,91 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// Claims what is to be sent next, and reads it.
-    async fn fill(&self, pump: &mut Pump<'_>, open: bool) {
-        let now = self.clock.now();
-        if !open {
-            return;
-        }
-        let due: Vec<(String, String)> = {
-            let (due, later) = pump.soon.drain(..).partition(|(at, ..)| *at <= now);
-            pump.soon = later;
-            let due: Vec<(Millis, String, String)> = due;
-            due.into_iter().map(|(_, tenant, id)| (tenant, id)).collect()
-        };
+    async fn fill(&self, pump: &mut Pump<'_>, now: Millis) {
+        let (due, later): (Vec<_>, Vec<_>) = pump.soon.drain(..).partition(|(at, ..)| *at <= now);
+        pump.soon = later;
         if !due.is_empty() {
+            let due: Vec<_> = due.iter().map(|(_, tenant, id)| (tenant, id)).collect();
             let params = [now.into(), self.stale(now).into(), text(&due)];
             let claims = self.claim(pump, Statement::new(CLAIM_THESE, params)).await;
             pump.queue.extend(claims);
         }
-        while pump.bounds.refills && pump.queue.is_empty() && pump.ready.is_empty() {
-            let silent: Vec<&String> = pump.silent.iter().collect();
-            let params = [
-                now.into(),
-                self.stale(now).into(),
-                i64::from(self.settings.most_claimed).into(),
-                pump.after.as_str().into(),
-                text(&silent),
-            ];
-            let before = pump.after.clone();
-            let claims = self.claim(pump, Statement::new(CLAIM_DUE, params)).await;
-            if claims.is_empty() {
-                if pump.wrapped || before.is_empty() {
-                    // Nothing is due from the first sink to the last.
-                    pump.wrapped = false;
-                    break;
-                }
-                pump.wrapped = true;
-                pump.after = String::new();
-                continue;
-            }
-            pump.wrapped = false;
-            pump.queue.extend(claims);
+        if pump.bounds.refills && pump.queue.is_empty() && pump.ready.len() < MOST_IN_FLIGHT {
+            self.look_for_due(pump, now).await;
         }
         while !pump.queue.is_empty() && pump.ready.len() < MOST_IN_FLIGHT {
             let claims: Vec<Claim> = pump.queue.drain(..pump.queue.len().min(MOST_READ)).collect();
             match self.read_deliveries(&claims).await {
                 Ok((deliveries, known)) => {
-                    let known = std::rc::Rc::new(known);
-                    // The next claims are looked for behind the last of these sinks.
-                    if let Some(last) = deliveries.iter().map(|delivery| &delivery.sink).max()
-                        && pump.bounds.refills
-                    {
-                        pump.after.clone_from(last);
-                    }
+                    let known = Rc::new(known);
                     let deliveries = deliveries.into_iter();
                     pump.ready
-                        .extend(deliveries.map(|delivery| (delivery, std::rc::Rc::clone(&known))));
+                        .extend(deliveries.map(|delivery| (delivery, Rc::clone(&known))));
                 }
                 // Their claims run out.
                 Err(error) => pump.failed(&error.to_string(), claims.len()),
             }
-            pump.report.statements = pump.report.statements.saturating_add(3);
+        }
+    }
+
+    /// Looks for what is due, tenant by tenant, until it has claimed something or come round.
+    async fn look_for_due(&self, pump: &mut Pump<'_>, now: Millis) {
+        let waits = pump
+            .nothing_at
+            .is_some_and(|at| now.0 < at.0.saturating_add(LOOK_AGAIN_MS));
+        if waits && !pump.in_flight.is_empty() {
+            return;
+        }
+        pump.nothing_at = None;
+        let most = self.settings.most_claimed;
+        loop {
+            let began = pump.after.is_empty();
+            let look = Statement::new(DUE_TENANTS, [now.into(), pump.after.as_str().into()]);
+            let rows = match self.batch(vec![look]).await {
+                Ok(results) => results.into_iter().next().unwrap_or_default(),
+                Err(error) => return pump.failed(&error.to_string(), 0),
+            };
+            let mut due: Vec<String> = Vec::new();
+            let mut whole = true;
+            for row in &rows {
+                let Ok((tenant, is_due)) = decode::<(String, u8)>(row) else {
+                    continue;
+                };
+                pump.after.clone_from(&tenant);
+                if is_due == 1 {
+                    due.push(tenant);
+                }
+                if due.len() >= usize::try_from(most).unwrap_or(1) {
+                    whole = false;
+                    break;
+                }
+            }
+            if whole && rows.len() < TENANTS_PER_LOOK {
+                pump.after.clear();
+            }
+            if !due.is_empty() {
+                let params = [
+                    now.into(),
+                    self.stale(now).into(),
+                    i64::from(most).into(),
+                    text(&due),
+                ];
+                let claims = self.claim(pump, Statement::new(CLAIM_DUE, params)).await;
+                if !claims.is_empty() {
+                    pump.wrapped = false;
+                    return pump.queue.extend(claims);
+                }
+            }
+            if pump.after.is_empty() && (began || pump.wrapped) {
+                // Nothing is due from the first tenant to the last.
+                pump.wrapped = false;
+                pump.nothing_at = Some(now);
+                return;
+            }
+            pump.wrapped |= pump.after.is_empty();
+            if self.run_since(pump) >= pump.bounds.most_statements {
+                return;
+            }
         }
     }
 
@@ -318,8 +378,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     async fn claim(&self, pump: &mut Pump<'_>, statement: Statement) -> Vec<Claim> {
-        pump.report.statements = pump.report.statements.saturating_add(1);
-        match self.database.batch(vec![statement]).await {
+        match self.batch(vec![statement]).await {
             Ok(results) => claims_of(rows_of(&results, 0)),
             // Whether something was claimed is unknown: such claims run out.
             Err(error) => {
@@ -330,17 +389,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     async fn read_deliveries(&self, claims: &[Claim]) -> Result<(Vec<Delivery>, Known), Error> {
-        let rows: Vec<_> = claims
-            .iter()
-            .map(|one| (&one.tenant, &one.id, one.fence))
-            .collect();
-        let rows = text(&rows);
+        let rows = fences(claims);
         let statements = vec![
             Statement::new(DELIVERIES, [rows.clone()]),
             Statement::new(SECRETS, [rows.clone(), SIGNING.into()]),
             Statement::new(TOKENS, [rows]),
         ];
-        let results = self.database.batch(statements).await?;
+        let results = self.batch(statements).await?;
         let mut deliveries = Vec::new();
         for row in rows_of(&results, 0) {
             let row: DeliveryRow = decode(row)?;
@@ -396,57 +451,45 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         Ok((deliveries, known))
     }
 
-    /// Begins as many sends as there is room for, sparing sinks that do not answer.
-    fn begin<'e>(&'e self, pump: &mut Pump<'e>) {
+    /// Begins as many sends as there is room for, sparing sinks that do not answer. Gives what goes back.
+    fn begin<'e>(&'e self, pump: &mut Pump<'e>, now: Millis) -> Vec<Sent> {
         let mut passed = VecDeque::new();
-        while pump.in_flight.len() < MOST_IN_FLIGHT {
-            let Some((delivery, known)) = pump.ready.pop_front() else {
-                break;
+        let mut back = Vec::new();
+        while let Some((delivery, known)) = pump.ready.pop_front() {
+            let sink = (delivery.tenant.clone(), delivery.sink.clone());
+            let postponed = if pump.silent.contains(&sink) {
+                Some(SILENT_MS)
+            } else {
+                let waits = pump.waits_for(&sink);
+                let long = |since: Millis| now.0.saturating_sub(since.0) > MOST_WAIT_MS;
+                waits.and_then(|since| long(since).then_some(MOST_WAIT_MS))
             };
-            if pump.silent.contains(&delivery.sink) {
+            if let Some(wait_ms) = postponed {
+                // It must not wait here for its claim to run out.
+                back.push(Sent {
+                    delivery,
+                    outcome: Outcome::Postponed { wait_ms },
+                    at: now,
+                    took_ms: 0,
+                });
+            } else if pump.in_flight.len() >= MOST_IN_FLIGHT || pump.waits_for(&sink).is_some() {
                 passed.push_back((delivery, known));
-                continue;
+            } else {
+                let within_ms = pump.bounds.within_ms;
+                let (tenant, sink) = sink;
+                pump.in_flight.push(Flight {
+                    tenant,
+                    sink,
+                    since: now,
+                    future: Box::pin(self.one(delivery, known, within_ms)),
+                });
             }
-            let under_way = pump
-                .in_flight
-                .iter()
-                .filter(|flight| flight.sink == delivery.sink)
-                .count();
-            if under_way >= MOST_UNPROVEN && !pump.proven.contains(&delivery.sink) {
-                passed.push_back((delivery, known));
-                continue;
-            }
-            let within_ms = pump.bounds.within_ms;
-            pump.in_flight.push(Flight {
-                sink: delivery.sink.clone(),
-                future: Box::pin(self.one(delivery, known, within_ms)),
-            });
         }
-        passed.extend(pump.ready.drain(..));
         pump.ready = passed;
-        // What goes to a silent sink is put off at once: it must not wait here for its claim to run out.
-        let (silent, ready): (VecDeque<_>, VecDeque<_>) = pump
-            .ready
-            .drain(..)
-            .partition(|(delivery, _)| pump.silent.contains(&delivery.sink));
-        pump.ready = ready;
-        for (delivery, _) in silent {
-            let at = self.clock.now();
-            let sink = delivery.sink.clone();
-            let sent = Sent {
-                delivery,
-                outcome: Outcome::Postponed { wait_ms: SILENT_MS },
-                at,
-                took_ms: 0,
-            };
-            pump.in_flight.push(Flight {
-                sink,
-                future: Box::pin(std::future::ready(sent)),
-            });
-        }
+        back
     }
 
-    async fn one(&self, delivery: Delivery, known: std::rc::Rc<Known>, within_ms: u64) -> Sent {
+    async fn one(&self, delivery: Delivery, known: Rc<Known>, within_ms: u64) -> Sent {
         let at = self.clock.now();
         let limit = self.limit(&delivery);
         // Claims that nobody marked count too: what kills whoever sends it must come to an end (S0.49).
@@ -469,7 +512,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Waits until something has landed, or is to be tried again.
     async fn landed(&self, pump: &mut Pump<'_>) -> Vec<Sent> {
         let now = self.clock.now();
-        let soonest = pump.soon.iter().map(|(at, ..)| at.0.saturating_sub(now.0)).min();
+        let mut soonest = pump.soon.iter().map(|(at, ..)| at.0.saturating_sub(now.0)).min();
+        // What waits behind a sink that is slow goes back in time.
+        let room = pump.in_flight.len() < MOST_IN_FLIGHT;
+        if (!pump.ready.is_empty() || (pump.bounds.refills && room)) && pump.is_open(now) {
+            soonest = Some(soonest.map_or(MOST_WAIT_MS, |wait| wait.min(MOST_WAIT_MS)));
+        }
         let mut alarm: Option<Pin<Box<dyn Future<Output = ()> + '_>>> = match soonest {
             Some(wait) => Some(Box::pin(self.clock.sleep(u64::try_from(wait).unwrap_or(0)))),
             None => None,
@@ -506,6 +554,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let now = self.clock.now();
         let mut rows = Vec::with_capacity(sent.len());
         let mut lanes = Vec::new();
+        let mut fell_silent = Vec::new();
         for one in &sent {
             let (row, due) = self.marked(one, now);
             rows.push(row);
@@ -520,26 +569,30 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 }
                 _ => {}
             }
+            let sink = || (one.delivery.tenant.clone(), one.delivery.sink.clone());
             match &one.outcome {
                 Outcome::Accepted { .. } => {
-                    pump.proven.insert(one.delivery.sink.clone());
+                    pump.proven.insert(sink());
                 }
-                silent if silent.is_silence() => {
-                    pump.silent.insert(one.delivery.sink.clone());
-                }
+                silent if silent.is_silence() && pump.silent.insert(sink()) => fell_silent.push(sink()),
                 _ => {}
             }
         }
-        let open = now.0 < pump.bounds.until.0;
         let mut statements = vec![Statement::new(MARK, [text(&rows), now.into()])];
-        if open {
+        if pump.is_open(now) {
             statements.push(Statement::new(
                 CLAIM_NEXT,
                 [now.into(), self.stale(now).into(), text(&lanes)],
             ));
         }
-        pump.report.statements = pump.report.statements.saturating_add(statements.len());
-        match self.database.batch(statements).await {
+        if pump.bounds.refills {
+            // What else is due for a sink that fell silent would be claimed for nothing.
+            let until = Millis(now.0.saturating_add(SILENT_MS));
+            statements.extend(fell_silent.into_iter().map(|(tenant, sink)| {
+                Statement::new(PUT_OFF, [tenant.into(), now.into(), sink.into(), until.into()])
+            }));
+        }
+        match self.batch(statements).await {
             Ok(results) => {
                 pump.queue.extend(claims_of(rows_of(&results, 1)));
                 for one in &sent {
@@ -566,11 +619,52 @@ fn claims_of(rows: &[String]) -> Vec<Claim> {
         .collect()
 }
 
+fn fences(claims: &[Claim]) -> Param {
+    let rows: Vec<_> = claims
+        .iter()
+        .map(|one| (&one.tenant, &one.id, one.fence))
+        .collect();
+    text(&rows)
+}
+
 impl Pump<'_> {
+    /// Whether sends still begin.
+    fn is_open(&self, now: Millis) -> bool {
+        now.0 < self.bounds.until.0
+    }
+
+    /// Since when what a delivery has to wait for is under way: as long as a sink has accepted nothing, few are sent to it at once,
+    /// and few to all such sinks of a tenant.
+    fn waits_for(&self, sink: &(String, String)) -> Option<Millis> {
+        if self.proven.contains(sink) {
+            return None;
+        }
+        let unproven = |flight: &&Flight<'_>| {
+            flight.tenant == sink.0
+                && !self
+                    .proven
+                    .contains(&(flight.tenant.clone(), flight.sink.clone()))
+        };
+        let of_sink = self
+            .in_flight
+            .iter()
+            .filter(|flight| unproven(flight) && flight.sink == sink.1);
+        let of_tenant = self.in_flight.iter().filter(unproven);
+        let silent = self.silent.iter().filter(|(tenant, _)| *tenant == sink.0).count();
+        let most_of_tenant = match (self.bounds.refills, silent) {
+            // A request's own effects hold nobody else's up.
+            (false, _) => MOST_IN_FLIGHT,
+            (true, TROUBLED..) => 1,
+            (true, _) => MOST_UNPROVEN,
+        };
+        let full = of_sink.clone().count() >= MOST_UNPROVEN || of_tenant.clone().count() >= most_of_tenant;
+        full.then(|| of_tenant.map(|flight| flight.since).min()).flatten()
+    }
+
     /// The database failed: nothing more is claimed in this pass.
     fn failed(&mut self, error: &str, unmarked: usize) {
         self.report.unmarked = self.report.unmarked.saturating_add(unmarked);
-        self.report.statements = self.bounds.most_statements;
+        self.bounds.most_statements = 0;
         self.report.told.push(Told {
             outcome: "database",
             tenant: String::new(),

@@ -361,7 +361,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         {
             // The next try asks for another; that it cannot be forgotten now must not hide what became of this one.
             let forget = Statement::new(super::sql::FORGET_TOKEN, [delivery.tenant.as_str().into()]);
-            drop(self.database.batch(vec![forget]).await);
+            drop(self.batch(vec![forget]).await);
             known.forget_token(&delivery.tenant);
         }
         outcome(answer, self.clock.now())
@@ -413,7 +413,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             [tenant.into(), sealed.into(), self.clock.now().into()],
         );
         // That it is not kept costs asking again.
-        drop(self.database.batch(vec![keep]).await);
+        drop(self.batch(vec![keep]).await);
         Ok(Some(token.to_owned()))
     }
 

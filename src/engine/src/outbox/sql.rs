@@ -13,27 +13,45 @@ macro_rules! claims {
     };
 }
 
-/// Claims what is due at ?1 until ?2: at most ?3 rows, of the sinks behind ?4 and but for those of the JSON array ?5, each
-/// sink's first before any sink's second. Sinks are found by leaps over the index, so that what one has piled up keeps no
-/// other waiting.
+/// The next tenants behind ?4 with rows that wait or are due, at most [`TENANTS_PER_LOOK`] of them: how many there were, the last
+/// one, and those of which something is due at ?1. Tenants are found by leaps over the index, so that what one has piled up
+/// keeps no other waiting.
+pub(crate) const DUE_TENANTS: &str = "WITH RECURSIVE tenants (tenant, place) AS ( \
+       SELECT (SELECT min(o.tenant) FROM outbox o INDEXED BY outbox_due WHERE o.due_at IS NOT NULL AND o.tenant > ?2), 1 \
+       UNION ALL SELECT (SELECT min(o.tenant) FROM outbox o INDEXED BY outbox_due WHERE o.due_at IS NOT NULL \
+           AND o.tenant > tenants.tenant), place + 1 \
+         FROM tenants WHERE tenants.tenant IS NOT NULL AND place < 500) \
+     SELECT json_array(tenant, EXISTS (SELECT 1 FROM outbox o INDEXED BY outbox_due WHERE o.tenant = tenants.tenant \
+       AND o.due_at <= ?1)) FROM tenants WHERE tenant IS NOT NULL ORDER BY place";
+
+/// How many tenants [`DUE_TENANTS`] looks at.
+pub(crate) const TENANTS_PER_LOOK: usize = 500;
+
+/// Claims what is due at ?1 until ?2, of the tenants of the JSON array ?4: at most ?3 rows, each tenant's oldest before any
+/// tenant's second.
 pub(crate) const CLAIM_DUE: &str = concat!(
-    "WITH RECURSIVE sinks (sink) AS ( \
-       SELECT (SELECT min(o.sink) FROM outbox o WHERE o.due_at IS NOT NULL AND o.sink > ?4) \
-       UNION ALL SELECT (SELECT min(o.sink) FROM outbox o WHERE o.due_at IS NOT NULL AND o.sink > sinks.sink) \
-         FROM sinks WHERE sinks.sink IS NOT NULL LIMIT 1000), \
-     waiting (sink) AS MATERIALIZED ( \
-       SELECT sink FROM sinks WHERE sink IS NOT NULL AND sink NOT IN (SELECT value FROM json_each(?5)) \
-         AND (SELECT min(o.due_at) FROM outbox o WHERE o.sink = sinks.sink AND o.due_at IS NOT NULL) <= ?1 LIMIT ?3), \
-     share (most) AS MATERIALIZED (SELECT (?3 - 1) / max(count(*), 1) FROM waiting) ",
+    "WITH share (most) AS MATERIALIZED ( \
+       SELECT (CAST(?3 AS INTEGER) - 1) / max(json_array_length(?4), 1)) ",
     claimed!(),
     "WHERE (tenant, id) IN (SELECT tenant, id FROM ( \
-       SELECT o.tenant, o.id, o.due_at, row_number() OVER (PARTITION BY o.sink ORDER BY o.due_at) AS turn \
-       FROM waiting CROSS JOIN outbox o ON o.sink = waiting.sink AND o.due_at IS NOT NULL \
-         AND o.due_at <= coalesce((SELECT k.due_at FROM outbox k WHERE k.sink = waiting.sink AND k.due_at IS NOT NULL \
-           AND k.due_at <= ?1 ORDER BY k.due_at LIMIT 1 OFFSET (SELECT most FROM share)), ?1)) \
+       SELECT o.tenant, o.id, o.due_at, row_number() OVER (PARTITION BY o.tenant ORDER BY o.due_at) AS turn \
+       FROM json_each(?4) t CROSS JOIN outbox o INDEXED BY outbox_due ON o.tenant = t.value AND o.due_at IS NOT NULL \
+         AND o.due_at <= coalesce((SELECT k.due_at FROM outbox k INDEXED BY outbox_due WHERE k.tenant = t.value \
+           AND k.due_at IS NOT NULL AND k.due_at <= ?1 ORDER BY k.due_at LIMIT 1 OFFSET (SELECT most FROM share)), ?1)) \
      ORDER BY turn, due_at LIMIT ?3)",
     claims!()
 );
+
+/// Puts off until ?4 what is due at ?2 of a tenant ?1 for a sink ?3 that does not answer, uncounted: of its oldest due rows.
+pub(crate) const PUT_OFF: &str = "UPDATE outbox SET due_at = ?4 WHERE (tenant, id) IN ( \
+       SELECT o.tenant, o.id FROM (SELECT tenant, id FROM outbox INDEXED BY outbox_due WHERE tenant = ?1 AND due_at <= ?2 \
+         ORDER BY due_at LIMIT 500) d CROSS JOIN outbox o ON o.tenant = d.tenant AND o.id = d.id \
+       WHERE o.sink = ?3 AND o.claimed = 0)";
+
+/// Gives back claims that nobody has begun to send: [tenant, id, claim], due at ?2.
+pub(crate) const GIVE_BACK: &str = "UPDATE outbox SET claimed = 0, due_at = ?2, attempt = attempt - 1, tries = tries - 1 \
+     WHERE (tenant, id, claim) IN (SELECT value->>0, value->>1, value->>2 FROM json_each(?1)) AND claimed = 1 \
+       AND status = 'pending'";
 
 /// Claims rows of the JSON array ?3, [tenant, id], that are due at ?1 and claimed by nobody.
 pub(crate) const CLAIM_THESE: &str = concat!(

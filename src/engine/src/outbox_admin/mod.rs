@@ -386,14 +386,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let [a, b, c, d, ..] = self.random.bytes();
         let mut batch = Vec::from(purge(now, self.settings.retention_ms, [a, b, c, d]));
         batch.push(Statement::new(STRANDED, [MOST_STRANDED.into()]));
-        let results = self.database.batch(batch).await?;
+        let results = self.batch(batch).await?;
         let mut released = Vec::new();
         for row in rows_of(&results, 3) {
             let (tenant, subscription): (String, String) = decode(row)?;
             released.extend(subscriptions::release(&tenant, &subscription, now));
         }
         if !released.is_empty() {
-            self.database.batch(released).await?;
+            self.batch(released).await?;
         }
         Ok(())
     }

@@ -381,7 +381,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 [name.tenant.as_str().into(), event_id.into()],
             ));
         }
-        let results = self.database.batch(batch).await?;
+        let results = self.batch(batch).await?;
         // It was committed: a row that cannot be read now can be read by the next try no better.
         let unreadable = |error: Error| DatabaseError::Uncertain(error.to_string());
         if let Some(keyed) = keyed {
