@@ -266,6 +266,9 @@ pub fn pointers(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// About the most bytes that a text comes to with its places filled: a place can be named thousands of times.
+pub const MAX_TEXT_BYTES: usize = 64 * 1024;
+
 /// A text with its places filled from a document.
 ///
 /// # Errors
@@ -276,6 +279,12 @@ pub fn text(text: &str, document: &dyn Document) -> Result<String, PlaceFault> {
     let mut rest = text;
     while let Some((part, behind)) = next_part(rest)? {
         rest = behind;
+        if filled.len() > MAX_TEXT_BYTES {
+            return Err(PlaceFault::new(
+                format!("it comes to more than {MAX_TEXT_BYTES} bytes"),
+                "a short text",
+            ));
+        }
         let pointer = match part {
             Part::Literal(literal) => {
                 filled.push_str(literal);

@@ -247,6 +247,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             keyed,
             ids: &ids,
             kept: RefCell::new(vec![false; ids.len()]),
+            met: RefCell::new(vec![None; ids.len()]),
         };
         for place in kept.keys() {
             keeping.mark(*place);
@@ -254,7 +255,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         self.apply_groups(open, &mut answers, Some(&keeping)).await;
         let answer = summed(&ids, answers, kept);
         let kept = keeping.kept.take();
-        self.finish_batch(keyed, &answer, &kept).await;
+        self.finish_batch(keyed, &answer, &kept, &keeping.met.take())
+            .await;
         Ok(answer)
     }
 
@@ -431,6 +433,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 } else {
                     deciding.event(name, event)
                 };
+                if let Some(keeping) = keeping {
+                    keeping.meet(place, deciding.uid_of(name));
+                }
                 match &outcome {
                     Ok(answer) => answered = answered.saturating_add(bytes_of(answer)),
                     Err(error) => adoption = deciding.adoption(error),
@@ -499,11 +504,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut batch = storing.take();
         if let Some(keeping) = keeping {
             let parts = keeping.parts_of(&decided);
+            let met = keeping.met.borrow().clone();
             let parts = parts.iter().map(|(tree, place, result, uids)| {
                 let part = Part {
                     place: *place,
                     result,
                     uids,
+                    uid: met.get(*place).cloned().flatten(),
                     commit_id: Some(commit_id),
                 };
                 (*tree, part)
@@ -784,9 +791,17 @@ struct Keeping<'a> {
     ids: &'a [Option<String>],
     /// By event, whether what became of it is kept.
     kept: RefCell<Vec<bool>>,
+    /// By event, the incarnation that it met.
+    met: RefCell<Vec<Option<String>>>,
 }
 
 impl Keeping<'_> {
+    fn meet(&self, place: usize, uid: Option<&str>) {
+        if let Some(met) = self.met.borrow_mut().get_mut(place) {
+            *met = uid.map(str::to_owned);
+        }
+    }
+
     fn mark(&self, place: usize) {
         if let Some(kept) = self.kept.borrow_mut().get_mut(place) {
             *kept = true;

@@ -81,6 +81,8 @@ pub(crate) struct Part<'a> {
     pub(crate) place: usize,
     pub(crate) result: &'a BatchResult,
     pub(crate) uids: &'a [String],
+    /// The incarnation that the event met: deleting it forgets the part (R17).
+    pub(crate) uid: Option<String>,
     pub(crate) commit_id: Option<&'a str>,
 }
 
@@ -171,7 +173,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 serde_json::to_string(&part.result.numbered()).ok(),
                 numbers.map(|numbers| json!(numbers).to_string()),
                 part.result.answer().map_or("refused", outcome_of),
-                part.uids.first(),
+                part.uid,
                 part.commit_id,
                 now,
                 now.saturating_add(KEPT_MS),
@@ -187,7 +189,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
     /// Ends a batch: what became of the events that wrote nothing is kept, and whether all of it stands. That it cannot be kept
     /// must not hide what was applied: the next try finds each event's own part.
-    pub(crate) async fn finish_batch(&self, keyed: &Keyed, answer: &BatchAnswer, kept: &[bool]) {
+    pub(crate) async fn finish_batch(
+        &self,
+        keyed: &Keyed,
+        answer: &BatchAnswer,
+        kept: &[bool],
+        met: &[Option<String>],
+    ) {
         let results = &answer.results;
         let uids: [String; 0] = [];
         let left = results.iter().enumerate().zip(kept);
@@ -197,6 +205,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 place,
                 result,
                 uids: &uids,
+                uid: met.get(place).cloned().flatten(),
                 commit_id: None,
             };
             (0, part)

@@ -110,6 +110,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .collect();
             let loaded = match self.load_in(scope, &target).await {
                 Ok(loaded) => loaded,
+                // An earlier try of this request was applied: its own receipt says so.
+                Err(error @ Error::Replayed(_)) => {
+                    for prefix in attempts.iter().filter_map(|attempt| attempt.effects.as_ref()) {
+                        self.take_over(name.tenant.as_str(), prefix).await;
+                    }
+                    return Err(error);
+                }
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
                     continue;
@@ -137,6 +144,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return self.look(deciding, &mut target, event).await;
             }
             let answer = deciding.event(name, event);
+            if let Some(keyed) = &scope.keyed {
+                keyed.uid.replace(deciding.uid_of(name).map(str::to_owned));
+            }
             if let Err(error) = &answer
                 && let Some(adoption) = deciding.adoption(error)
             {
@@ -158,7 +168,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let stored = match (&scope.keyed, &answer) {
                 (Some(_), Ok(answer)) => {
                     let uids = deciding.uids();
-                    let receipt = receipt_of(answer, &uids, &commit_id);
+                    let uid = deciding.uid_of(name).map(str::to_owned);
+                    let receipt = receipt_of(answer, &uids, uid, &commit_id);
                     check_receipt(&receipt)?;
                     self.write_in(scope, storing.take(), || receipt).await
                 }
@@ -346,12 +357,12 @@ pub(crate) fn told_rows_of(answer: &Answer, uids: &[String], prefix: &str) -> Ve
 }
 
 /// The receipt of an event that was applied.
-fn receipt_of(answer: &Answer, uids: &[String], commit_id: &str) -> Receipt {
+fn receipt_of(answer: &Answer, uids: &[String], uid: Option<String>, commit_id: &str) -> Receipt {
     Receipt {
         answer: Some(serde_json::to_string(&with_places(answer)).unwrap_or_default()),
         numbers: told_rows_of(answer, uids, ""),
         outcome: outcome_of(answer),
-        uid: uids.first().cloned(),
+        uid,
         commit_id: Some(commit_id.to_owned()),
         status: None,
     }

@@ -184,6 +184,8 @@ pub(crate) struct Keyed {
     pub(crate) expired: Cell<bool>,
     /// What became of an event that wrote nothing.
     pub(crate) outcome: Cell<Option<&'static str>>,
+    /// The incarnation that it met: deleting it forgets the receipt (R17).
+    pub(crate) uid: RefCell<Option<String>>,
 }
 
 impl Keyed {
@@ -199,6 +201,7 @@ impl Keyed {
             looked: Cell::new(false),
             expired: Cell::new(false),
             outcome: Cell::new(None),
+            uid: RefCell::default(),
         }
     }
 
@@ -249,19 +252,20 @@ impl Keyed {
     }
 }
 
-impl Scope {
-    /// What happens by itself: timers.
-    pub(crate) fn timer() -> Self {
+impl Origin {
+    /// What happens by itself: a timeout, in a pass or request of that id. No effect led to it.
+    pub(crate) fn timer(trace: &str) -> Self {
         Self {
-            keyed: None,
-            origin: Origin {
-                source: "timer".to_owned(),
-                stack: "tick".to_owned(),
-                ..Origin::default()
-            },
+            source: "timer".to_owned(),
+            stack: "tick".to_owned(),
+            trace: trace.to_owned(),
+            run: None,
+            hops: 0,
         }
     }
+}
 
+impl Scope {
     /// One effect for one name, from `origin`.
     pub(crate) fn once(once: Once, tenant: &TenantId, origin: Origin) -> Self {
         Self {
@@ -437,6 +441,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Some(code) if code.status() == 409 => "conflict",
                 Some(_) => "refused",
             },
+            uid: keyed.uid.take(),
             ..Receipt::default()
         };
         let statements = keyed.keep(status, &receipt, self.clock.now().0);

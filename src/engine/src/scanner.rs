@@ -11,7 +11,7 @@ use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_
 use crate::decide::Deciding;
 use crate::error::Error;
 use crate::load::{EntityName, decode, is_over, rows_of};
-use crate::once::Scope;
+use crate::once::Origin;
 use crate::outbound::Outbound;
 use crate::outbox::ids::EffectIds;
 use crate::request::MAX_WRITTEN_BYTES;
@@ -219,7 +219,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let now = self.clock.now();
         let commit_id = random_name(&self.random);
         let ids = EffectIds::new(now, &commit_id);
-        let origin = Scope::timer().origin;
+        let origin = Origin::timer("");
         let making = self.making(&ids, &origin);
         let mut trees: BTreeMap<EntityName, DueTree> = BTreeMap::new();
         for ((uid, target), found) in targets.into_iter().zip(found) {

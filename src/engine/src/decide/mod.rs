@@ -21,6 +21,7 @@ use statewright_core::tree::{EntityIx, Tree};
 use crate::database::{Statement, random_name};
 use crate::error::Error;
 use crate::load::EntityName;
+use crate::once::Origin;
 use crate::outbox::{EffectRow, Making, PresentedRow, effects_of, presented};
 use crate::request::{self, EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
 use crate::store::{self, TreeWrite};
@@ -61,6 +62,8 @@ pub(crate) struct Deciding<'a> {
     subscribed: bool,
     /// Whether what is being decided is to be followed by its effects (S2.114, S2.117).
     dispatches: bool,
+    /// Whether what is being decided comes of a timeout, whoever's request found it due.
+    timed: bool,
     /// The context of a root that is made, as JSON.
     made_with: Option<String>,
     /// About the bytes of the rows that were decided.
@@ -114,6 +117,7 @@ impl<'a> Deciding<'a> {
             presented: Vec::new(),
             subscribed: loaded.subscribed,
             dispatches: true,
+            timed: false,
             made_with: None,
             written: 0,
             timeouts: 0,
@@ -147,6 +151,16 @@ impl<'a> Deciding<'a> {
         self.members
             .get(entity.place())
             .map_or("", |member| member.uid.as_str())
+    }
+
+    /// The incarnation of an entity that was asked for, where it exists.
+    pub(crate) fn uid_of(&self, name: &EntityName) -> Option<&str> {
+        let ended = self.asked.get(name).and_then(|asked| asked.ended.as_ref());
+        match (self.find(name), ended) {
+            (Some(entity), _) => Some(self.uid(entity)),
+            (None, Some(ended)) => Some(&ended.uid),
+            (None, None) => None,
+        }
     }
 
     /// Whether an entity is neither in the tree nor known to have ended.
@@ -362,10 +376,15 @@ impl<'a> Deciding<'a> {
                     .map_or_else(String::new, |member| member.uid.clone())
             };
             let tenant = self.root.tenant.as_str();
-            let effects = effects_of(&commit, tree, tenant, &uid, self.making, &mut self.written);
+            let timer = self.timed.then(|| Origin::timer(&self.making.origin.trace));
+            let making = Making {
+                origin: timer.as_ref().unwrap_or(self.making.origin),
+                ..*self.making
+            };
+            let effects = effects_of(&commit, tree, tenant, &uid, &making, &mut self.written);
             self.effects.extend(effects);
             if self.subscribed {
-                let presented = presented(&commit, tree, self.making, self.now, &mut self.written);
+                let presented = presented(&commit, tree, &making, self.now, &mut self.written);
                 self.presented.extend(presented);
             }
         }
@@ -535,9 +554,11 @@ impl<'a> Deciding<'a> {
             self.written = written.fold(self.written, usize::saturating_add);
             self.timeouts = self.timeouts.saturating_add(caught_up.commits.len());
             self.parked = self.parked.saturating_add(caught_up.parked);
+            self.timed = true;
             for commit in caught_up.commits {
                 self.take(commit);
             }
+            self.timed = false;
             self.moved.extend(caught_up.moved);
             more = caught_up.more;
         }

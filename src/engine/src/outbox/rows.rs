@@ -195,7 +195,7 @@ pub(crate) fn presented(
             "version": version,
             "event_id": event_id,
             "event_type": row.event_type(),
-            "cause": cause_of(row.event_type(), making.origin),
+            "cause": making.origin,
             "committed_at": now,
         });
         if let (Value::Object(object), true) = (&mut document, machine.is_parallel()) {
@@ -215,12 +215,4 @@ pub(crate) fn presented(
         });
     }
     presented
-}
-
-/// A timeout is its own cause, whoever's request found it due.
-fn cause_of(event_type: &str, origin: &Origin) -> Value {
-    if event_type == "$timeout" {
-        return json!({"source": "timer", "stack": "tick", "trace": origin.trace});
-    }
-    json!(origin)
 }

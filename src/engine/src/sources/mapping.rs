@@ -328,16 +328,21 @@ impl Mapping {
             return Err(Unmapped::new(path, problem));
         }
         let mut params = Map::new();
+        let mut bytes = 2_usize;
         for (name, place) in &self.params {
             let path = format!("mapping.params[{}]", Value::from(name.as_str()));
             if let Some(value) = place.value(&path, from)? {
+                // Counted as they come: a large part of the body can be named by each.
+                bytes = bytes
+                    .saturating_add(json_bytes(&value))
+                    .saturating_add(name.len())
+                    .saturating_add(4);
+                if bytes > MAX_PARAMS_BYTES {
+                    let problem = format!("the params have more than {MAX_PARAMS_BYTES} bytes");
+                    return Err(Unmapped::new(&path, problem));
+                }
                 params.insert(name.clone(), value);
             }
-        }
-        let bytes = json_bytes(&params);
-        if bytes > MAX_PARAMS_BYTES {
-            let problem = format!("the params have {bytes} bytes; at most {MAX_PARAMS_BYTES} are allowed");
-            return Err(Unmapped::new("mapping.params", problem));
         }
         let timestamp = self
             .timestamp
