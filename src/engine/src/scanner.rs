@@ -15,7 +15,7 @@ use crate::once::Origin;
 use crate::outbound::Outbound;
 use crate::outbox::ids::EffectIds;
 use crate::request::MAX_WRITTEN_BYTES;
-use crate::store::{TreeWrite, store_held};
+use crate::store::{Lease, TreeWrite, store_held};
 use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
 
 /// How many timers a pass takes.
@@ -291,11 +291,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         if writes.is_empty() {
             return Vec::new();
         }
-        let lease = self.lease(now);
+        // What timeouts call for is due at once: the next look at the outbox sends it, and no timer waits for a receiver.
+        let lease = Lease { now, until: None };
         let mut storing = store_held(writes, commit_id, false, &lease);
         let error = match self.batch(storing.take()).await {
             Ok(results) => {
-                self.claimed.borrow_mut().extend(storing.claims(&results));
                 let held = storing.held(&results).unwrap_or_default();
                 let outcome = |place| {
                     if held.binary_search(&place).is_ok() {
@@ -321,9 +321,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let commit_id = random_name(&self.random);
             let mut storing = store_held(std::slice::from_ref(write), &commit_id, false, &lease);
             let alone = self.batch(storing.take()).await;
-            if let Ok(results) = &alone {
-                self.claimed.borrow_mut().extend(storing.claims(results));
-            }
             outcomes.push(match alone {
                 Ok(results) if storing.held(&results).unwrap_or_default().is_empty() => Written::Moved,
                 Ok(_) => Written::Held,

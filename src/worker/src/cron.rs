@@ -6,7 +6,7 @@
 use std::{cell::Cell, future::poll_fn, pin::pin, task::Poll};
 
 use statewright_core::ids::Millis;
-use statewright_engine::{database::Clock as _, error::Error, outbox::Delivered, scanner::ScanReport};
+use statewright_engine::{database::Clock as _, error::Error, scanner::ScanReport};
 use worker::{Env, ScheduledEvent};
 
 use crate::{
@@ -173,12 +173,8 @@ impl Minute<'_> {
         let report = match open(self.env, self.settings).await {
             Ok(engine) => {
                 let report = engine.deliver_due(until, granted).await;
-                if first {
-                    for done in [engine.purge().await, engine.upkeep().await] {
-                        if let Err(error) = done {
-                            failed(&error.to_string(), "purge", limit);
-                        }
-                    }
+                if first && let Err(error) = engine.purge().await {
+                    failed(&error.to_string(), "purge", limit);
                 }
                 ran = engine.database().ran();
                 report
@@ -192,7 +188,7 @@ impl Minute<'_> {
             Ok(report) => {
                 tell(&report, limit);
                 let shown = serde_json::to_value(&report).unwrap_or_default();
-                let level = if report == Delivered::default() {
+                let level = if report.is_idle() {
                     Level::Debug
                 } else {
                     Level::Info

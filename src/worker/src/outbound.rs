@@ -62,7 +62,8 @@ impl Outbound for Outlet {
         let response: web_sys::Response = JsFuture::from(promise).await.map_err(failed)?.unchecked_into();
         let status = response.status();
         let retry_after = response.headers().get("retry-after").ok().flatten();
-        let body = rest(&response, !(200..300).contains(&status)).await;
+        let wanted = request.wants_body || !(200..300).contains(&status);
+        let body = rest(&response, wanted).await;
         Ok(OutboundResponse {
             status,
             retry_after,

@@ -60,9 +60,9 @@ impl Refusal {
     pub(crate) fn reply(&self) -> Reply {
         let body = match self {
             Self::Engine(Error::Replayed(replay)) => return Reply::replay(replay),
-            Self::Engine(error) => error.body(),
-            other => error_body(other.code(), &other.to_string()),
+            Self::Engine(error) => error.text(),
+            other => error_body(other.code(), &other.to_string()).to_string(),
         };
-        Reply::json(self.code().status(), &body).refused(self.code())
+        Reply::text(self.code().status(), "application/json", body).refused(self.code())
     }
 }

@@ -1,4 +1,4 @@
-//! Secrets sealed by AES-256-GCM, through the runtime's WebCrypto, under `SECRETS_KEY`.
+//! Secrets sealed by AES-256-GCM, through the runtime's `WebCrypto`, under `SECRETS_KEY`.
 //!
 //! A sealed text is `v1.`, the random 96-bit IV in base64, a dot, and the ciphertext with its tag in base64. What the secret is
 //! for is authenticated with it, so that a row copied to another name or tenant does not open.

@@ -49,6 +49,11 @@ pub struct Told {
 }
 
 impl Delivered {
+    /// Whether nothing was sent, and nothing went wrong.
+    pub fn is_idle(&self) -> bool {
+        self.told.is_empty() && self.unmarked == 0
+    }
+
     pub(super) fn count(&mut self, sent: &Sent) {
         let (count, outcome, error) = match &sent.outcome {
             Outcome::Accepted { .. } => (&mut self.done, "done", None),
