@@ -485,7 +485,7 @@ async function balance(account: string): Promise<number> {
     tenant: account,
   });
   if (answer.status === 404) return 0;
-  const amount = (row: any) => Number(row.params?.amount ?? row.context?.amount);
+  const amount = (row: any) => Number(row.event_params.amount);
   return (answer.body as any[]).reduce((sum, row) => sum + amount(row), 0);
 }
 

@@ -232,7 +232,7 @@ test("secrets are never read back, and never stand in the database as they are",
   const [row] = await outbox(service, "", tenant);
   const one = await service.call("GET", `/api/outbox/${encodeURIComponent(row?.id ?? "")}`, { tenant });
   assert.ok(!one.text.includes(value));
-  assert.deepEqual(one.body.effect.headers, { authorization: { secret: "token", prefix: "Bearer " } });
+  assert.equal(one.body.effect.headers.authorization.secret, "token");
   for (const table of ["secrets", "outbox", "history"]) {
     const rows = JSON.stringify(await service.runtime.sql(`SELECT * FROM ${table}`));
     assert.ok(!rows.includes(value), table);
@@ -366,7 +366,8 @@ test("joins, timeouts and regions send what they call for, in the order of the r
     params: { $from: "/event/params" },
     version: { $from: "/state_version" },
   };
-  await service.register({
+  const tenant = "parts";
+  const definition = {
     machine_id: "parts",
     regions: [
       { id: "l", states: ["l1", "done"], initial_state: "l1" },
@@ -389,10 +390,11 @@ test("joins, timeouts and regions send what they call for, in the order of the r
       { on_enter: "done", region: "r", action: webhook("/parts", { body }) },
       { on_enter: "done", action: webhook("/parts", { body }) },
     ],
-  });
-  await send(service, "parts", "p", "left", { by: "me" });
+  };
+  await service.register(definition, tenant);
+  await send(service, "parts", "p", "left", { by: "me" }, { tenant });
   const found = await arrived("/parts", 4);
-  await settled(service);
+  await settled(service, tenant);
   assert.deepEqual(
     found.map(({ body: of }) => [of.version, of.place, of.to, of.type]),
     [
@@ -533,7 +535,7 @@ test("a loop of machines ends at the bound of hops", async () => {
   const rows = [...(await outbox(service, "&machine=ping")), ...(await outbox(service, "&machine=pong"))];
   const dead = rows.filter(({ status }) => status === "dead");
   assert.equal(dead.length, 1);
-  assert.match(dead[0]?.error ?? "", /hop/);
+  assert.match(dead[0]?.error ?? "", /16/);
   const done = rows.filter(({ status }) => status === "done");
   assert.equal(done.length + 1, rows.length);
   const moves = await Promise.all(
@@ -543,7 +545,7 @@ test("a loop of machines ends at the bound of hops", async () => {
     }),
   );
   assert.equal(moves[0]! + moves[1]!, done.length + 1, "one for the caller's event, one for each effect");
-  assert.ok(done.length === 16 || done.length === 17, `${done.length} hops`);
+  assert.equal(done.length, 16);
 });
 
 test("an event for a machine that takes none of it is done with its outcome noted", async () => {
@@ -558,6 +560,36 @@ test("an event for a machine that takes none of it is done with its outcome note
   assert.match(one.text, /no_transition/);
   assert.equal(dead?.status, "dead", "an entity that cannot be named");
   assert.match(dead?.error ?? "", /entity_id/);
+});
+
+test("an event that its target refuses for good is dead at once, with the refusal", async () => {
+  await service.register({
+    machine_id: "work",
+    states: ["busy", "fin"],
+    initial_state: "busy",
+    transitions: [{ from: "busy", to: "fin", on: "finish" }],
+  });
+  await service.register({
+    machine_id: "job",
+    states: ["idle", "busy", "done"],
+    initial_state: "idle",
+    transitions: [{ from: "idle", to: "busy", on: "go" }],
+    sub_machines: { busy: { machine_id: "work", lifecycle: "managed", on_final: { fin: "done" } } },
+  });
+  const action = { type: "transition", machine_id: "work", entity_id: "j::sub::busy", event_type: "finish" };
+  await service.register(turning("finisher", action));
+  await send(service, "job", "j", "go");
+  for (let turn = 0; turn < 2; turn += 1) await send(service, "finisher", "f", "turn");
+  await settled(service);
+  const job = await service.expect(200, "GET", "/api/machines/job/entities/j");
+  assert.equal(job.current_state, "done", "an effect ends the child, and the child its parent's state");
+  const rows = await outbox(service, "&machine=finisher");
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ["done", "dead"],
+  );
+  assert.equal(rows[1]?.attempt, 1);
+  assert.match(rows[1]?.error ?? "", /INSTANCE_NOT_ACTIVE/);
 });
 
 test("an event for an entity that must exist is tried until it does", async () => {
