@@ -2,7 +2,7 @@
 
 -- One row for each effect, written in its transition's own batch. `id` sorts by time. A lane is one incarnation of an
 -- entity or a record, and one sink; in it, rows go by `version` and `place`, and only its first pending one is due:
--- `due_at` is null for the others. Of a claimed row it is the end of its lease. `attempt` is what the receiver is told,
+-- `due_at` is null for the others. Of a claimed row it is the end of its lease. What is long stands last. `attempt` is what the receiver is told,
 -- `tries` is counted since the last redrive, `claim` fences. Deliveries are shared between tenants; what
 -- goes to the same `sink` is spared where that does not answer.
 CREATE TABLE outbox (
@@ -19,7 +19,6 @@ CREATE TABLE outbox (
   machine_id TEXT NOT NULL,
   entity_id TEXT NOT NULL,
   subscription TEXT,
-  effect TEXT NOT NULL,
   attempt INTEGER NOT NULL DEFAULT 0,
   tries INTEGER NOT NULL DEFAULT 0,
   claim INTEGER NOT NULL DEFAULT 0,
@@ -29,8 +28,9 @@ CREATE TABLE outbox (
   denied_since INTEGER,
   created_at INTEGER NOT NULL,
   finished_at INTEGER,
-  attempts TEXT NOT NULL DEFAULT '[]',
   error TEXT,
+  attempts TEXT NOT NULL DEFAULT '[]',
+  effect TEXT NOT NULL,
   PRIMARY KEY (tenant, id),
   CHECK ((finished_at IS NULL) = (status = 'pending')),
   CHECK (due_at IS NULL OR status = 'pending')

@@ -5,10 +5,9 @@ use std::{
     rc::Rc,
 };
 
-use axum::extract::MatchedPath;
-use http::{Method, request::Parts};
+use http::Method;
 use statewright_engine::once::Origin;
-use worker::{Env, send::SendWrapper};
+use worker::Env;
 
 use crate::{host, request::header, service::WorkerEngine, settings::Settings};
 
@@ -31,9 +30,6 @@ pub(crate) struct Call {
     /// The engine that its route works with.
     pub(crate) engine: RefCell<Option<Rc<WorkerEngine>>>,
 }
-
-/// How routes get at it.
-pub(crate) type Current = SendWrapper<Rc<Call>>;
 
 /// Names the request, wherever its effects show.
 const REQUEST_ID: &str = "x-request-id";
@@ -93,12 +89,4 @@ impl Call {
             hops: 0,
         }
     }
-}
-
-/// The route that a request matched, as the document writes it.
-pub(crate) fn route(parts: &Parts) -> &str {
-    parts
-        .extensions
-        .get::<MatchedPath>()
-        .map_or("", MatchedPath::as_str)
 }

@@ -37,9 +37,6 @@ pub(crate) enum Refusal {
     /// The body stopped coming.
     #[error("the body could not be read: {0}")]
     BodyBroken(String),
-    /// The URL is not one.
-    #[error("the URL cannot be read: {0}")]
-    BadUrl(String),
 }
 
 impl Refusal {
@@ -52,7 +49,7 @@ impl Refusal {
             Self::WrongMethod { .. } => Code::MethodNotAllowed,
             Self::NotJson(_) => Code::UnsupportedMediaType,
             Self::BodyTooLarge => Code::PayloadTooLarge,
-            Self::BodyBroken(_) | Self::BadUrl(_) => Code::BadRequest,
+            Self::BodyBroken(_) => Code::BadRequest,
         }
     }
 

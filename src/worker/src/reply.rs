@@ -3,13 +3,10 @@
 //! A body is one block of bytes: a stream between JavaScript and WebAssembly would cost more than all else that the
 //! Worker does for a request.
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Serialize;
 use statewright_core::code::Code;
 use statewright_engine::once::Replay;
-
-use crate::refusal::Refusal;
 
 /// The content type of almost all answers.
 const JSON: &str = "application/json";
@@ -85,22 +82,5 @@ impl Reply {
     pub(crate) fn refused(mut self, code: Code) -> Self {
         self.code = Some(code);
         self
-    }
-}
-
-/// axum carries answers in a response's extensions: they leave it as they came in, unencoded.
-impl IntoResponse for Reply {
-    fn into_response(self) -> Response {
-        let mut response = Response::default();
-        *response.status_mut() =
-            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        response.extensions_mut().insert(self);
-        response
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        self.reply().into_response()
     }
 }

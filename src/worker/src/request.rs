@@ -1,9 +1,8 @@
 //! What of a request the routes read: its tenant, its path, its query and its body. Each is read when a route asks
 //! for it, so that a request that is refused earlier costs nothing.
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts, RawPathParams};
-use http::request::Parts;
-use serde::de::DeserializeOwned;
+use std::{future::Future, pin::Pin, rc::Rc};
+
 use statewright_core::ids::TenantId;
 use statewright_engine::{
     error::Error,
@@ -11,9 +10,12 @@ use statewright_engine::{
 };
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use worker::send::SendFuture;
 
-use crate::{call::Current, refusal::Refusal};
+use crate::{
+    call::Call,
+    refusal::Refusal,
+    service::{self, WorkerEngine},
+};
 
 /// The header that chooses the tenant (S2.17).
 pub(crate) const TENANT: &str = "x-tenant-id";
@@ -21,26 +23,6 @@ pub(crate) const TENANT: &str = "x-tenant-id";
 /// A header's value as text. The runtime reads its bytes as UTF-8.
 pub(crate) fn header(request: &web_sys::Request, name: &str) -> Option<String> {
     request.headers().get(name).ok().flatten()
-}
-
-/// The request that a route is asked to answer.
-pub(crate) fn current(parts: &Parts) -> Result<&Current, Refusal> {
-    // INVARIANT: `serve` puts it there.
-    parts
-        .extensions
-        .get::<Current>()
-        .ok_or_else(|| Refusal::BodyBroken("there is no request".to_owned()))
-}
-
-/// The tenant that the header names.
-pub(crate) struct Tenant(pub(crate) TenantId);
-
-impl<S: Sync> OptionalFromRequestParts<S> for Tenant {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Refusal> {
-        tenant_of(&current(parts)?.raw).map(|tenant| tenant.map(Self))
-    }
 }
 
 /// The tenant that a request's header names, if it has one.
@@ -55,154 +37,128 @@ pub(crate) fn tenant_of(request: &web_sys::Request) -> Result<Option<TenantId>, 
     Ok(Some(tenant_id("X-Tenant-Id", &value)?))
 }
 
-impl<S: Sync> FromRequestParts<S> for Tenant {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let tenant = <Self as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await?;
-        tenant.ok_or_else(|| missing_tenant().into())
-    }
+/// What a route is asked: the request, and what of its path the route leaves open.
+pub(crate) struct Ask {
+    /// The request.
+    pub(crate) call: Rc<Call>,
+    /// The route's path, as the document writes it.
+    pub(crate) route: &'static str,
+    /// The open parts of the path, by name.
+    pub(crate) captures: Vec<(String, String)>,
 }
-
-/// What a route leaves open in its path, percent-decoded once.
-async fn captures<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Refusal> {
-    RawPathParams::from_request_parts(parts, state)
-        .await
-        .map_err(|rejection| Error::invalid("path", rejection.body_text(), "percent-encoded UTF-8").into())
-}
-
-fn capture(captures: &RawPathParams, name: &str) -> Option<String> {
-    captures
-        .iter()
-        .find(|(key, _)| *key == name)
-        .map(|(_, value)| value.to_owned())
-}
-
-/// The machine that the path names.
-pub(crate) struct Machine(pub(crate) String);
 
 /// The route that a definition is checked at has the form of a machine's: a machine may have its name.
-pub(crate) const VALIDATE: &str = "validate";
+const VALIDATE: &str = "validate";
 
-impl<S: Send + Sync> FromRequestParts<S> for Machine {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let captures = captures(parts, state).await?;
-        Ok(Self(
-            capture(&captures, "machine_id").unwrap_or_else(|| VALIDATE.to_owned()),
-        ))
-    }
-}
-
-/// The machine and the entity that the path names.
-pub(crate) struct Instance(pub(crate) String, pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Instance {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let captures = captures(parts, state).await?;
-        // INVARIANT: the routes of entities capture both; an empty id is refused by the engine.
-        let name = |name| capture(&captures, name).unwrap_or_default();
-        Ok(Self(name("machine_id"), name("entity_id")))
-    }
-}
-
-/// The one part of the path that a route leaves open.
-pub(crate) struct Name(pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for Name {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let captures = captures(parts, state).await?;
-        // INVARIANT: the routes that ask for it leave one part open; an empty name is refused by the engine.
-        Ok(Self(
-            captures
-                .iter()
-                .next()
-                .map(|(_, value)| value.to_owned())
-                .unwrap_or_default(),
-        ))
-    }
-}
-
-/// A webhook's request: whose it is by its path, and its headers.
-pub(crate) struct Hook {
-    /// The tenant.
-    pub(crate) tenant: String,
-    /// The source.
-    pub(crate) source: String,
-    call: Current,
-}
-
-impl Hook {
+impl Ask {
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         header(&self.call.raw, name)
     }
-}
 
-impl<S: Send + Sync> FromRequestParts<S> for Hook {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let captures = captures(parts, state).await?;
-        // INVARIANT: its route captures both; an empty one is refused by the engine.
-        let name = |name| capture(&captures, name).unwrap_or_default();
-        Ok(Self {
-            tenant: name("tenant"),
-            source: name("source_id"),
-            call: current(parts)?.clone(),
-        })
+    /// The tenant that the header names.
+    pub(crate) fn tenant(&self) -> Result<TenantId, Refusal> {
+        self.named_tenant()?.ok_or_else(|| missing_tenant().into())
     }
-}
 
-/// The query of the URL.
-pub(crate) struct Query<T>(pub(crate) T);
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Query(values)) => Ok(Self(values)),
-            Err(rejection) => {
-                Err(Error::invalid("query", rejection.body_text(), "the parameters of /openapi.json").into())
-            }
-        }
+    /// The tenant that the header names, if it has one.
+    pub(crate) fn named_tenant(&self) -> Result<Option<TenantId>, Refusal> {
+        tenant_of(&self.call.raw)
     }
-}
 
-/// The body, declared as JSON or not declared at all, of at most [`MAX_BODY_BYTES`]. It is not read as JSON yet.
-pub(crate) struct Body(pub(crate) Vec<u8>);
+    fn capture(&self, name: &str) -> Option<String> {
+        let mut captures = self.captures.iter();
+        captures
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.clone())
+    }
 
-impl<S: Sync> FromRequestParts<S> for Body {
-    type Rejection = Refusal;
+    /// The machine that the path names.
+    pub(crate) fn machine(&self) -> String {
+        self.capture("machine_id").unwrap_or_else(|| VALIDATE.to_owned())
+    }
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let call = current(parts)?.clone();
-        if let Some(declared) = header(&call.raw, "content-type").filter(|declared| !is_json(declared)) {
+    /// The machine and the entity that the path names. The routes of entities capture both; an empty id is refused by the
+    /// engine.
+    pub(crate) fn instance(&self) -> (String, String) {
+        let name = |name| self.capture(name).unwrap_or_default();
+        (name("machine_id"), name("entity_id"))
+    }
+
+    /// The one part of the path that a route leaves open; an empty name is refused by the engine.
+    pub(crate) fn name(&self) -> String {
+        self.captures
+            .first()
+            .map(|(_, value)| value.clone())
+            .unwrap_or_default()
+    }
+
+    /// A webhook's tenant and source, by its path.
+    pub(crate) fn hook(&self) -> (String, String) {
+        let name = |name| self.capture(name).unwrap_or_default();
+        (name("tenant"), name("source_id"))
+    }
+
+    /// Whether the caller asks for a kind of answer.
+    pub(crate) fn takes(&self, content_type: &str) -> bool {
+        let accepted = self.header("accept");
+        accepted.is_some_and(|accepted| accepted.to_ascii_lowercase().contains(content_type))
+    }
+
+    /// The query of the URL.
+    pub(crate) fn query(&self) -> Query {
+        let (_, query) = self.call.path_and_query();
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        Query(pairs.into_owned().collect())
+    }
+
+    /// The body, declared as JSON or not declared at all, of at most [`MAX_BODY_BYTES`]. It is not read as JSON yet.
+    pub(crate) async fn body(&self) -> Result<Vec<u8>, Refusal> {
+        if let Some(declared) = self.header("content-type").filter(|declared| !is_json(declared)) {
             return Err(Refusal::NotJson(declared));
         }
-        let bytes = SendFuture::new(read(&call.raw)).await?;
-        if call.key().is_some() {
-            call.body.replace(bytes.clone());
+        let bytes = self.bytes().await?;
+        if self.call.key().is_some() {
+            self.call.body.replace(bytes.clone());
         }
-        Ok(Self(bytes))
+        Ok(bytes)
+    }
+
+    /// The body as it came, whatever it is declared to be; of at most [`MAX_BODY_BYTES`].
+    pub(crate) fn bytes(&self) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, Refusal>> + '_>> {
+        Box::pin(read(&self.call.raw))
+    }
+
+    /// The engine, for a route that changes nothing, or whose request brings an identity of its own.
+    pub(crate) fn engine(&self) -> Lent<'_> {
+        Box::pin(service::lent(&self.call, self.route, None))
+    }
+
+    /// The engine, for a route that changes something, and answers with `success` when it has: a request with an Idempotency-Key
+    /// has one effect, and its answer is given again (S4.97). The body is read before.
+    pub(crate) fn keyed(&self, success: u16) -> Lent<'_> {
+        Box::pin(service::lent(&self.call, self.route, Some(success)))
     }
 }
 
-/// The body as it came, whatever it is declared to be; of at most [`MAX_BODY_BYTES`].
-pub(crate) struct Bytes(pub(crate) Vec<u8>);
+/// The engine on its way.
+type Lent<'a> = Pin<Box<dyn Future<Output = Result<Rc<WorkerEngine>, Refusal>> + 'a>>;
 
-impl<S: Sync> FromRequestParts<S> for Bytes {
-    type Rejection = Refusal;
+/// The parameters of a URL's query.
+pub(crate) struct Query(Vec<(String, String)>);
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let call = current(parts)?.clone();
-        SendFuture::new(read(&call.raw)).await.map(Self)
+impl Query {
+    /// A parameter's value.
+    ///
+    /// # Errors
+    /// It is given twice.
+    pub(crate) fn take(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        let mut found = self.0.extract_if(.., |(key, _)| key == name);
+        let first = found.next().map(|(_, value)| value);
+        if found.next().is_some() {
+            return Err(Error::invalid(name, "it is given more than once", "one value").into());
+        }
+        Ok(first)
     }
 }
 

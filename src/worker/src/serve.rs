@@ -1,13 +1,11 @@
 //! One request, from the runtime and back to it: preflight, key, route, answer, log.
 
-use std::{rc::Rc, sync::LazyLock};
+use std::rc::Rc;
 
-use axum::Router;
-use http::{HeaderValue, Method, header};
+use http::{Method, header};
 use statewright_engine::{error::Error, outbox::Delivered};
-use tower_service::Service as _;
 use wasm_bindgen::JsValue;
-use worker::{Context, Env, send::SendWrapper};
+use worker::{Context, Env};
 
 use crate::{
     auth,
@@ -16,13 +14,11 @@ use crate::{
     log::{Entry, Level},
     refusal::Refusal,
     reply::Reply,
-    request, routes,
+    request::{self, Ask},
+    routes,
     service::WorkerEngine,
     settings::Settings,
 };
-
-/// Made once in an isolate; it holds no state of a request.
-static ROUTER: LazyLock<Router> = LazyLock::new(routes::router);
 
 /// Answers a request, and delivers its effects after that.
 pub(crate) async fn serve(
@@ -100,28 +96,14 @@ async fn answer(call: &Rc<Call>) -> Result<Reply, Refusal> {
             return Err(Error::Misconfigured(faults.clone()).into());
         }
     }
-    let uri: http::Uri = path
-        .parse()
-        .map_err(|error: http::uri::InvalidUri| Refusal::BadUrl(error.to_string()))?;
-    let mut request = http::Request::new(axum::body::Body::empty());
-    *request.uri_mut() = uri;
+    let (route, captures) = routes::find(call.path_and_query().0)?;
     // What answers GET answers HEAD, and the body is left out at the end.
-    *request.method_mut() = if method == Method::HEAD {
+    let asked = if method == Method::HEAD {
         Method::GET
     } else {
         method.clone()
     };
-    request.extensions_mut().insert(SendWrapper::new(Rc::clone(call)));
-
-    let mut response = ROUTER
-        .clone()
-        .call(request)
-        .await
-        .unwrap_or_else(|never| match never {});
-    let allow = response.headers_mut().remove(header::ALLOW);
-    let Some(reply) = response.extensions_mut().remove::<Reply>() else {
-        // Only axum's own 405 comes without an answer of ours: it names the methods that the route takes.
-        let allow = methods(allow.as_ref());
+    let Some(handler) = route.handler(&asked) else {
         let mut reply = if method == Method::OPTIONS {
             Reply::empty(204)
         } else {
@@ -131,10 +113,15 @@ async fn answer(call: &Rc<Call>) -> Result<Reply, Refusal> {
             }
             .reply()
         };
-        reply.headers.insert(header::ALLOW, allow);
+        reply.headers.insert(header::ALLOW, route.allow());
         return Ok(reply);
     };
-    Ok(reply)
+    let ask = Ask {
+        call: Rc::clone(call),
+        route: route.path,
+        captures,
+    };
+    handler(ask).await
 }
 
 /// Keeps the answer of a request with an Idempotency-Key that wrote none with its effect. Where a twin came first, its answer
@@ -164,17 +151,6 @@ pub(crate) fn tell(delivered: &Delivered, limit: Level) {
             Entry::new(level, "effect").with("effect", shown).write(limit);
         }
     }
-}
-
-/// The methods of a route, and those that every route takes.
-fn methods(allow: Option<&HeaderValue>) -> HeaderValue {
-    let listed = allow.and_then(|allow| allow.to_str().ok()).unwrap_or_default();
-    let both = if listed.is_empty() {
-        "OPTIONS".to_owned()
-    } else {
-        format!("{listed},OPTIONS")
-    };
-    HeaderValue::from_str(&both).unwrap_or(HeaderValue::from_static("OPTIONS"))
 }
 
 /// Hands an answer to the runtime.

@@ -1,24 +1,20 @@
 //! The engine over this Worker's database, for one request.
 
-use std::{cell::Cell, ops::Deref, rc::Rc, sync::LazyLock};
+use std::{cell::Cell, rc::Rc, sync::LazyLock};
 
-use axum::extract::FromRequestParts;
-use http::{Method, request::Parts};
+use http::Method;
 use serde::Deserialize;
 use statewright_engine::{DefinitionCache, Engine, error::Error, once::Once};
-use worker::{
-    Env,
-    send::{SendFuture, SendWrapper},
-};
+use worker::Env;
 
 use crate::{
-    call::{Call, route},
+    call::Call,
     d1::D1,
     host::{WorkerClock, WorkerRandom},
     log::{Entry, Level},
     outbound::Outlet,
     refusal::Refusal,
-    request::{current, tenant_of},
+    request::tenant_of,
     settings::Settings,
 };
 
@@ -62,55 +58,19 @@ pub(crate) async fn open(env: &Env, settings: &Settings) -> Result<WorkerEngine,
     Ok(engine)
 }
 
-/// The engine for a route that changes nothing, or whose request brings an identity of its own.
-pub(crate) struct Service(SendWrapper<Rc<WorkerEngine>>);
-
-/// The engine for a route that changes something, and answers with `STATUS` when it has: a request with an Idempotency-Key has
-/// one effect, and its answer is given again (S4.97). Whatever else a handler takes of a request stands before it.
-pub(crate) struct Keyed<const STATUS: u16>(SendWrapper<Rc<WorkerEngine>>);
-
-impl Deref for Service {
-    type Target = WorkerEngine;
-
-    fn deref(&self) -> &WorkerEngine {
-        &self.0
-    }
-}
-
-impl<const STATUS: u16> Deref for Keyed<STATUS> {
-    type Target = WorkerEngine;
-
-    fn deref(&self) -> &WorkerEngine {
-        &self.0
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for Service {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(SendFuture::new(lent(parts, None)).await?))
-    }
-}
-
-impl<S: Sync, const STATUS: u16> FromRequestParts<S> for Keyed<STATUS> {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        Ok(Self(SendFuture::new(lent(parts, Some(STATUS))).await?))
-    }
-}
-
 /// Opens the engine for a request, and leaves it where it is found after the route has answered.
-async fn lent(parts: &Parts, success: Option<u16>) -> Result<SendWrapper<Rc<WorkerEngine>>, Refusal> {
-    let call = current(parts)?.clone();
+pub(crate) async fn lent(
+    call: &Call,
+    route: &str,
+    success: Option<u16>,
+) -> Result<Rc<WorkerEngine>, Refusal> {
     let once = match success {
-        Some(success) => once(&call, route(parts), success)?,
+        Some(success) => once(call, route, success)?,
         None => None,
     };
     let mut engine = open(&call.env, &call.settings).await?;
     if call.method != Method::GET {
-        engine = engine.caused_by(call.origin(route(parts)));
+        engine = engine.caused_by(call.origin(route));
     }
     if let Some(once) = once {
         let tenant = tenant_of(&call.raw)?;
@@ -119,7 +79,7 @@ async fn lent(parts: &Parts, success: Option<u16>) -> Result<SendWrapper<Rc<Work
     }
     let engine = Rc::new(engine);
     call.engine.replace(Some(Rc::clone(&engine)));
-    Ok(SendWrapper::new(engine))
+    Ok(engine)
 }
 
 /// What of an event's body says that it changes nothing.

@@ -1,21 +1,14 @@
 //! Entities: made, read, listed, deleted.
 
-use http::Uri;
-use serde::Deserialize;
 use serde_json::json;
-use statewright_engine::{EntityQuery, page::Paging};
+use statewright_engine::{EntityQuery, error::Error, page::Paging};
 use utoipa::IntoParams;
 
 use super::{Answer, page};
-use crate::{
-    openapi::schemas,
-    reply::Reply,
-    request::{Body, Instance, Machine, Query, Tenant},
-    service::{Keyed, Service},
-};
+use crate::{openapi::schemas, refusal::Refusal, reply::Reply, request::Ask};
 
 /// Which entities are wanted. Filters combine.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// Those in this state; with `region` on a parallel machine.
@@ -35,6 +28,15 @@ pub(crate) struct ListQuery {
     cursor: Option<String>,
 }
 
+query!(ListQuery {
+    state,
+    region,
+    updated_since,
+    prefix,
+    limit,
+    cursor
+});
+
 /// The entities of a machine.
 #[utoipa::path(
     get,
@@ -47,14 +49,11 @@ pub(crate) struct ListQuery {
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn list(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    Query(query): Query<ListQuery>,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let query = ListQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     let query = EntityQuery {
         state: query.state,
         region: query.region,
@@ -66,7 +65,7 @@ pub(crate) async fn list(
         },
     };
     Ok(page(
-        &uri,
+        &ask,
         &engine.list_entities(&tenant, &machine_id, &query).await?,
     ))
 }
@@ -81,13 +80,11 @@ pub(crate) async fn list(
     request_body = schemas::NewEntity,
     responses((status = 201, description = "The entity.", body = schemas::Entity), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn create(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    Body(body): Body,
-    engine: Keyed<201>,
-) -> Answer {
+pub(crate) async fn create(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let body = ask.body().await?;
+    let engine = ask.keyed(201).await?;
     Ok(Reply::json(
         201,
         &engine.create_entity(&tenant, &machine_id, &body).await?,
@@ -95,13 +92,23 @@ pub(crate) async fn create(
 }
 
 /// How much of an entity is wanted.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ReadQuery {
     /// Whether everything that lives or lived below it is nested in it.
-    #[serde(default)]
     #[param(value_type = Option<bool>)]
     tree: bool,
+}
+
+impl ReadQuery {
+    fn of(ask: &Ask) -> Result<Self, Refusal> {
+        let tree = match ask.query().take("tree")?.as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(_) => return Err(Error::invalid("tree", "it is neither", "true or false").into()),
+        };
+        Ok(Self { tree })
+    }
 }
 
 /// One entity; with `tree=true` everything below it too.
@@ -117,13 +124,11 @@ pub(crate) struct ReadQuery {
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn read(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    Query(query): Query<ReadQuery>,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn read(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let query = ReadQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     if query.tree {
         return Ok(Reply::json(
             200,
@@ -145,12 +150,10 @@ pub(crate) async fn read(
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    engine: Keyed<204>,
-) -> Answer {
+pub(crate) async fn delete(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let engine = ask.keyed(204).await?;
     engine.delete_entity(&tenant, &machine_id, &entity_id).await?;
     Ok(Reply::empty(204))
 }
@@ -164,12 +167,10 @@ pub(crate) async fn delete(
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 200, description = "How many there were.", body = schemas::Released), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn release(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn release(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let engine = ask.keyed(200).await?;
     let released = engine.release_timers(&tenant, &machine_id, &entity_id).await?;
     Ok(Reply::json(200, &json!({ "released": released })))
 }

@@ -1,19 +1,10 @@
 //! Events, and what is told of them before and after.
 
-use axum::extract::FromRequestParts;
-use http::{Uri, request::Parts};
-use serde::Deserialize;
 use statewright_engine::{HistoryQuery, page::Paging};
 use utoipa::IntoParams;
 
 use super::{Answer, next_link, page};
-use crate::{
-    openapi::schemas,
-    refusal::Refusal,
-    reply::Reply,
-    request::{self, Body, Instance, Machine, Query, Tenant},
-    service::{Keyed, Service},
-};
+use crate::{openapi::schemas, reply::Reply, request::Ask};
 
 /// Applies one event. An entity that does not exist is made first.
 #[utoipa::path(
@@ -28,14 +19,11 @@ use crate::{
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn evaluate(
-    tenant: Option<Tenant>,
-    Machine(machine_id): Machine,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
-    let tenant = tenant.map(|Tenant(tenant)| tenant);
+pub(crate) async fn evaluate(ask: Ask) -> Answer {
+    let tenant = ask.named_tenant()?;
+    let machine_id = ask.machine();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(
         200,
         &engine.evaluate(tenant.as_ref(), &machine_id, &body).await?,
@@ -55,14 +43,11 @@ pub(crate) async fn evaluate(
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn evaluate_batch(
-    tenant: Option<Tenant>,
-    Machine(machine_id): Machine,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
-    let tenant = tenant.map(|Tenant(tenant)| tenant);
+pub(crate) async fn evaluate_batch(ask: Ask) -> Answer {
+    let tenant = ask.named_tenant()?;
+    let machine_id = ask.machine();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(
         200,
         &engine.evaluate_batch(tenant.as_ref(), &machine_id, &body).await?,
@@ -82,13 +67,11 @@ pub(crate) async fn evaluate_batch(
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn transition(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn transition(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(
         200,
         &engine.transition(&tenant, &machine_id, &entity_id, &body).await?,
@@ -105,13 +88,11 @@ pub(crate) async fn transition(
     request_body = schemas::TransitionRequest,
     responses((status = 200, description = "The explanation. Nothing is written.", body = schemas::Explanation), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn explain(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    Body(body): Body,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn explain(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let body = ask.body().await?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(
         200,
         &engine.explain(&tenant, &machine_id, &entity_id, &body).await?,
@@ -127,12 +108,10 @@ pub(crate) async fn explain(
     params(schemas::TenantHeader, schemas::MachinePath, schemas::EntityPath),
     responses((status = 200, description = "The events.", body = [schemas::PossibleEvent]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn events(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn events(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let engine = ask.engine().await?;
     Ok(Reply::json(
         200,
         &engine.events(&tenant, &machine_id, &entity_id).await?,
@@ -140,7 +119,7 @@ pub(crate) async fn events(
 }
 
 /// Which part of a history is wanted (R18).
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryParams {
     /// `timestamp`, the default: by the events' timestamps, then by id. `id`: in the order of the commits.
@@ -154,19 +133,7 @@ pub(crate) struct HistoryParams {
     cursor: Option<String>,
 }
 
-/// Whether the caller asks for one JSON text a line.
-pub(crate) struct Lines(bool);
-
-impl<S: Sync> FromRequestParts<S> for Lines {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let accepted = request::header(&request::current(parts)?.raw, "accept");
-        Ok(Self(accepted.is_some_and(|accepted| {
-            accepted.to_ascii_lowercase().contains(NDJSON)
-        })))
-    }
-}
+query!(HistoryParams { order, limit, cursor });
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -187,15 +154,12 @@ const NDJSON: &str = "application/x-ndjson";
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn history(
-    Tenant(tenant): Tenant,
-    Instance(machine_id, entity_id): Instance,
-    Query(query): Query<HistoryParams>,
-    Lines(lines): Lines,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn history(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let (machine_id, entity_id) = ask.instance();
+    let query = HistoryParams::of(&ask)?;
+    let lines = ask.takes(NDJSON);
+    let engine = ask.engine().await?;
     let query = HistoryQuery {
         order: query.order,
         paging: Paging {
@@ -205,7 +169,7 @@ pub(crate) async fn history(
     };
     let found = engine.history(&tenant, &machine_id, &entity_id, &query).await?;
     if !lines {
-        return Ok(page(&uri, &found));
+        return Ok(page(&ask, &found));
     }
     let mut body = Vec::new();
     for row in &found.items {
@@ -213,5 +177,5 @@ pub(crate) async fn history(
         body.extend(serde_json::to_vec(row).unwrap_or_default());
         body.push(b'\n');
     }
-    Ok(Reply::text(200, NDJSON, body).next(next_link(&uri, found.next.as_deref())))
+    Ok(Reply::text(200, NDJSON, body).next(next_link(&ask, found.next.as_deref())))
 }

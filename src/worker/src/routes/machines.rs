@@ -1,20 +1,13 @@
 //! Machines and their revisions.
 
-use http::Uri;
-use serde::Deserialize;
 use statewright_engine::page::Paging;
 use utoipa::IntoParams;
 
 use super::{Answer, page};
-use crate::{
-    openapi::schemas,
-    reply::Reply,
-    request::{Body, Machine, Query, Tenant},
-    service::{Keyed, Service},
-};
+use crate::{openapi::schemas, reply::Reply, request::Ask};
 
 /// Which part of a list is wanted (R18).
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
@@ -24,6 +17,8 @@ pub(crate) struct PageQuery {
     /// Where the page before ended: the `cursor` of its `Link` header.
     cursor: Option<String>,
 }
+
+query!(PageQuery { limit, cursor });
 
 impl From<PageQuery> for Paging {
     fn from(query: PageQuery) -> Self {
@@ -46,14 +41,11 @@ impl From<PageQuery> for Paging {
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn list(
-    Tenant(tenant): Tenant,
-    Query(query): Query<PageQuery>,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
-    Ok(page(&uri, &engine.list_machines(&tenant, &query.into()).await?))
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let query = PageQuery::of(&ask)?;
+    let engine = ask.engine().await?;
+    Ok(page(&ask, &engine.list_machines(&tenant, &query.into()).await?))
 }
 
 /// Registers a machine. It must not exist yet.
@@ -69,8 +61,10 @@ pub(crate) async fn list(
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<201>) -> Answer {
+pub(crate) async fn create(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(201).await?;
     Ok(Reply::json(201, &engine.create_machine(&tenant, &body).await?))
 }
 
@@ -88,9 +82,10 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Key
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn validate(tenant: Option<Tenant>, Body(body): Body, engine: Service) -> Answer {
-    let tenant = tenant.map(|Tenant(tenant)| tenant);
+pub(crate) async fn validate(ask: Ask) -> Answer {
+    let tenant = ask.named_tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.validate(tenant.as_ref(), &body).await?))
 }
 
@@ -103,13 +98,15 @@ pub(crate) async fn validate(tenant: Option<Tenant>, Body(body): Body, engine: S
     params(schemas::TenantHeader, schemas::MachinePath),
     responses((status = 200, description = "The machine at its newest revision.", body = schemas::Machine), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn read(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
+pub(crate) async fn read(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.get_machine(&tenant, &machine_id).await?))
 }
 
 /// What a new revision does to entities that live.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ReplaceQuery {
     /// `follow`, the default: live entities move to the new revision, if every state they are in is still there.
@@ -117,6 +114,8 @@ pub(crate) struct ReplaceQuery {
     #[param(value_type = Option<schemas::InFlight>)]
     in_flight: Option<String>,
 }
+
+query!(ReplaceQuery { in_flight });
 
 /// Gives a machine a new revision.
 #[utoipa::path(
@@ -131,14 +130,12 @@ pub(crate) struct ReplaceQuery {
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn replace(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    Query(query): Query<ReplaceQuery>,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn replace(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let query = ReplaceQuery::of(&ask)?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     let machine = engine
         .put_machine(&tenant, &machine_id, &body, query.in_flight.as_deref())
         .await?;
@@ -154,12 +151,10 @@ pub(crate) async fn replace(
     params(schemas::TenantHeader, schemas::MachinePath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    engine: Keyed<204>,
-) -> Answer {
+pub(crate) async fn delete(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let engine = ask.keyed(204).await?;
     engine.delete_machine(&tenant, &machine_id).await?;
     Ok(Reply::empty(204))
 }
@@ -173,16 +168,13 @@ pub(crate) async fn delete(
     params(schemas::TenantHeader, schemas::MachinePath, PageQuery),
     responses((status = 200, description = "The revisions.", body = [schemas::AnyObject]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn revisions(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    Query(query): Query<PageQuery>,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn revisions(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let query = PageQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     Ok(page(
-        &uri,
+        &ask,
         &engine.revisions(&tenant, &machine_id, &query.into()).await?,
     ))
 }
@@ -196,13 +188,15 @@ pub(crate) async fn revisions(
     params(schemas::TenantHeader, schemas::MachinePath),
     responses((status = 200, description = "The counts.", body = [schemas::Count]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn counts(Tenant(tenant): Tenant, Machine(machine_id): Machine, engine: Service) -> Answer {
+pub(crate) async fn counts(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.counts(&tenant, &machine_id).await?))
 }
 
 /// Which picture of a machine is wanted.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DiagramQuery {
     /// `mermaid`, the default, or `dot` for Graphviz.
@@ -211,6 +205,8 @@ pub(crate) struct DiagramQuery {
     /// An entity whose current states are to be marked.
     entity_id: Option<String>,
 }
+
+query!(DiagramQuery { format, entity_id });
 
 /// A machine as a diagram.
 #[utoipa::path(
@@ -221,13 +217,11 @@ pub(crate) struct DiagramQuery {
     params(schemas::TenantHeader, schemas::MachinePath, DiagramQuery),
     responses((status = 200, description = "The text of the diagram.", body = String, content_type = "text/plain; charset=utf-8"), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn diagram(
-    Tenant(tenant): Tenant,
-    Machine(machine_id): Machine,
-    Query(query): Query<DiagramQuery>,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn diagram(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let machine_id = ask.machine();
+    let query = DiagramQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     let text = engine
         .diagram(
             &tenant,

@@ -1,7 +1,5 @@
 //! The outbox, and receipts: what became of what went out, and of what came in.
 
-use http::Uri;
-use serde::Deserialize;
 use statewright_engine::{outbox_admin::OutboxQuery, page::Paging};
 use utoipa::IntoParams;
 
@@ -9,12 +7,11 @@ use super::{Answer, next_link};
 use crate::{
     openapi::{effects, schemas},
     reply::Reply,
-    request::{Body, Name, Query, Tenant},
-    service::{Keyed, Service},
+    request::Ask,
 };
 
 /// Which effects are wanted. Filters combine.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// Those of this status.
@@ -38,6 +35,16 @@ pub(crate) struct ListQuery {
     cursor: Option<String>,
 }
 
+query!(ListQuery {
+    status,
+    machine,
+    entity,
+    older_than,
+    newer_than,
+    limit,
+    cursor
+});
+
 /// The tenant's effects, newest first; those that are pending oldest first. And how many there are of each status.
 #[utoipa::path(
     get,
@@ -50,13 +57,10 @@ pub(crate) struct ListQuery {
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn list(
-    Tenant(tenant): Tenant,
-    Query(query): Query<ListQuery>,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let query = ListQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     let query = OutboxQuery {
         status: query.status,
         machine: query.machine,
@@ -69,7 +73,7 @@ pub(crate) async fn list(
         },
     };
     let list = engine.list_outbox(&tenant, &query).await?;
-    Ok(Reply::json(200, &list).next(next_link(&uri, list.next.as_deref())))
+    Ok(Reply::json(200, &list).next(next_link(&ask, list.next.as_deref())))
 }
 
 /// One effect: what is sent, and its attempts.
@@ -81,8 +85,10 @@ pub(crate) async fn list(
     params(schemas::TenantHeader, effects::OutboxPath),
     responses((status = 200, description = "The effect.", body = effects::OutboxEntry), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service) -> Answer {
+pub(crate) async fn read(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.get_outbox(&tenant, &id).await?))
 }
 
@@ -95,8 +101,10 @@ pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service
     params(schemas::TenantHeader, effects::OutboxPath),
     responses((status = 200, description = "The effect as it is now.", body = effects::OutboxItem), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn redrive(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed<200>) -> Answer {
+pub(crate) async fn redrive(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(200, &engine.redrive(&tenant, &id).await?))
 }
 
@@ -109,8 +117,10 @@ pub(crate) async fn redrive(Tenant(tenant): Tenant, Name(id): Name, engine: Keye
     params(schemas::TenantHeader, effects::OutboxPath),
     responses((status = 200, description = "The effect as it is now.", body = effects::OutboxCancelled), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn cancel(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed<200>) -> Answer {
+pub(crate) async fn cancel(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(200, &engine.cancel(&tenant, &id).await?))
 }
 
@@ -124,8 +134,10 @@ pub(crate) async fn cancel(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed
     request_body = effects::OutboxFilter,
     responses((status = 200, description = "How many.", body = effects::Redriven), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn redrive_all(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<200>) -> Answer {
+pub(crate) async fn redrive_all(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(200, &engine.redrive_all(&tenant, &body).await?))
 }
 
@@ -139,13 +151,15 @@ pub(crate) async fn redrive_all(Tenant(tenant): Tenant, Body(body): Body, engine
     request_body = effects::OutboxFilter,
     responses((status = 200, description = "How many.", body = effects::Cancelled), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn cancel_all(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<200>) -> Answer {
+pub(crate) async fn cancel_all(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(200, &engine.cancel_all(&tenant, &body).await?))
 }
 
 /// Whose event is meant.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ReceiptQuery {
     /// With an event's identity: its machine.
@@ -153,6 +167,8 @@ pub(crate) struct ReceiptQuery {
     /// With an event's identity: its entity.
     entity: Option<String>,
 }
+
+query!(ReceiptQuery { machine, entity });
 
 /// What became of a request with an Idempotency-Key, of a webhook's delivery, or of an event, newest first.
 #[utoipa::path(
@@ -163,13 +179,11 @@ pub(crate) struct ReceiptQuery {
     params(schemas::TenantHeader, effects::ReceiptPath, ReceiptQuery),
     responses((status = 200, description = "What became of it.", body = [effects::Receipt]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn receipts(
-    Tenant(tenant): Tenant,
-    Name(key): Name,
-    Query(query): Query<ReceiptQuery>,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn receipts(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let key = ask.name();
+    let query = ReceiptQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     let (machine, entity) = (query.machine.as_deref(), query.entity.as_deref());
     Ok(Reply::json(
         200,

@@ -4,8 +4,7 @@ use super::Answer;
 use crate::{
     openapi::{effects, schemas},
     reply::Reply,
-    request::{Body, Tenant},
-    service::{Keyed, Service},
+    request::Ask,
 };
 
 /// Makes a state record at version 1. It must not exist yet.
@@ -18,8 +17,10 @@ use crate::{
     request_body = effects::NewRecord,
     responses((status = 201, description = "The record.", body = effects::RecordAnswer), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<201>) -> Answer {
+pub(crate) async fn create(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(201).await?;
     Ok(Reply::json(201, &engine.create_record(&tenant, &body).await?))
 }
 
@@ -33,8 +34,10 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Key
     request_body = effects::RecordName,
     responses((status = 200, description = "The record, or that there is none.", body = effects::RecordFound), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn get(Tenant(tenant): Tenant, Body(body): Body, engine: Service) -> Answer {
+pub(crate) async fn get(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.get_record(&tenant, &body).await?))
 }
 
@@ -48,7 +51,9 @@ pub(crate) async fn get(Tenant(tenant): Tenant, Body(body): Body, engine: Servic
     request_body = effects::RecordMove,
     responses((status = 200, description = "The record as it is now, and its event.", body = effects::RecordAnswer), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn transition(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<200>) -> Answer {
+pub(crate) async fn transition(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(Reply::json(200, &engine.transition_record(&tenant, &body).await?))
 }

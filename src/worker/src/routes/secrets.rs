@@ -6,8 +6,7 @@ use super::Answer;
 use crate::{
     openapi::{effects, schemas},
     reply::Reply,
-    request::{Body, Name, Tenant},
-    service::{Keyed, Service},
+    request::Ask,
 };
 
 /// The tenant's secrets by name, without their values.
@@ -19,8 +18,9 @@ use crate::{
     params(schemas::TenantHeader),
     responses((status = 200, description = "The secrets.", body = [effects::Secret]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn list(Tenant(tenant): Tenant, engine: Service) -> Answer {
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.list_secrets(&tenant).await?))
 }
 
@@ -38,13 +38,11 @@ pub(crate) async fn list(Tenant(tenant): Tenant, engine: Service) -> Answer {
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn put(
-    Tenant(tenant): Tenant,
-    Name(name): Name,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn put(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let name = ask.name();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(kept(&engine.put_secret(&tenant, &name, &body).await?))
 }
 
@@ -58,13 +56,11 @@ pub(crate) async fn put(
     request_body = effects::SecretValue,
     responses((status = 200, description = "Both values are live.", body = effects::KeptSecret), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn rotate(
-    Tenant(tenant): Tenant,
-    Name(name): Name,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn rotate(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let name = ask.name();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     Ok(kept(&engine.rotate_secret(&tenant, &name, &body).await?))
 }
 
@@ -81,8 +77,10 @@ fn kept(kept: &SecretKept) -> Reply {
     params(schemas::TenantHeader, effects::SecretPath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete(Tenant(tenant): Tenant, Name(name): Name, engine: Keyed<204>) -> Answer {
+pub(crate) async fn delete(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let name = ask.name();
+    let engine = ask.keyed(204).await?;
     engine.delete_secret(&tenant, &name).await?;
     Ok(Reply::empty(204))
 }
@@ -96,8 +94,10 @@ pub(crate) async fn delete(Tenant(tenant): Tenant, Name(name): Name, engine: Key
     params(schemas::TenantHeader, effects::SecretPath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete_previous(Tenant(tenant): Tenant, Name(name): Name, engine: Keyed<204>) -> Answer {
+pub(crate) async fn delete_previous(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let name = ask.name();
+    let engine = ask.keyed(204).await?;
     engine.delete_previous_secret(&tenant, &name).await?;
     Ok(Reply::empty(204))
 }

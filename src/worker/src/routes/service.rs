@@ -6,8 +6,7 @@ use super::Answer;
 use crate::{
     openapi::{self, schemas},
     reply::Reply,
-    request::Tenant,
-    service::Service,
+    request::Ask,
 };
 
 /// Whether the service answers.
@@ -19,11 +18,12 @@ use crate::{
     security(()),
     responses((status = 200, description = "It does.", body = schemas::Health))
 )]
-pub(crate) async fn health() -> Reply {
-    Reply::json(
+#[expect(clippy::unused_async, reason = "all handlers are")]
+pub(crate) async fn health(_: Ask) -> Answer {
+    Ok(Reply::json(
         200,
         &json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "service": "state-machine" }),
-    )
+    ))
 }
 
 /// This document.
@@ -35,8 +35,9 @@ pub(crate) async fn health() -> Reply {
     security(()),
     responses((status = 200, description = "OpenAPI 3.1, made from the code that answers.", body = schemas::AnyObject))
 )]
-pub(crate) async fn openapi() -> Reply {
-    Reply::text(200, "application/json", openapi::document())
+#[expect(clippy::unused_async, reason = "all handlers are")]
+pub(crate) async fn openapi(_: Ask) -> Answer {
+    Ok(Reply::text(200, "application/json", openapi::document()))
 }
 
 /// What the scanner of due timers did last, and which timers of the tenant are overdue, parked or failing.
@@ -51,7 +52,8 @@ pub(crate) async fn openapi() -> Reply {
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn scheduler(Tenant(tenant): Tenant, engine: Service) -> Answer {
+pub(crate) async fn scheduler(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.scheduler(&tenant).await?))
 }

@@ -6,8 +6,7 @@ use super::Answer;
 use crate::{
     openapi::{effects, schemas},
     reply::Reply,
-    request::{Body, Bytes, Hook, Name, Tenant},
-    service::{Keyed, Service},
+    request::Ask,
 };
 
 /// The tenant's webhook sources, with what was counted of each.
@@ -19,8 +18,9 @@ use crate::{
     params(schemas::TenantHeader),
     responses((status = 200, description = "The sources.", body = [effects::Source]), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn list(Tenant(tenant): Tenant, engine: Service) -> Answer {
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.list_sources(&tenant).await?))
 }
 
@@ -33,8 +33,10 @@ pub(crate) async fn list(Tenant(tenant): Tenant, engine: Service) -> Answer {
     params(schemas::TenantHeader, effects::SourcePath),
     responses((status = 200, description = "The source.", body = effects::Source), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service) -> Answer {
+pub(crate) async fn read(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.get_source(&tenant, &id).await?))
 }
 
@@ -52,13 +54,11 @@ pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn put(
-    Tenant(tenant): Tenant,
-    Name(id): Name,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn put(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     let (view, created) = engine.put_source(&tenant, &id, &body).await?;
     Ok(Reply::json(if created { 201 } else { 200 }, &view))
 }
@@ -72,8 +72,10 @@ pub(crate) async fn put(
     params(schemas::TenantHeader, effects::SourcePath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed<204>) -> Answer {
+pub(crate) async fn delete(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.keyed(204).await?;
     engine.delete_source(&tenant, &id).await?;
     Ok(Reply::empty(204))
 }
@@ -88,13 +90,11 @@ pub(crate) async fn delete(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed
     request_body = effects::Trial,
     responses((status = 200, description = "The event, or why there is none.", body = effects::Tried), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn try_out(
-    Tenant(tenant): Tenant,
-    Name(id): Name,
-    Body(body): Body,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn try_out(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let body = ask.body().await?;
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.try_source(&tenant, &id, &body).await?))
 }
 
@@ -121,11 +121,13 @@ pub(crate) async fn try_out(
         effects::HookErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn hook(call: Hook, Bytes(body): Bytes, engine: Service) -> Answer {
-    let tenant = tenant_id("tenant", &call.tenant)?;
-    let headers = |name: &str| call.header(name);
-    let answer = engine.hook(&tenant, &call.source, &headers, &body).await?;
+pub(crate) async fn hook(ask: Ask) -> Answer {
+    let (tenant, source) = ask.hook();
+    let body = ask.bytes().await?;
+    let engine = ask.engine().await?;
+    let tenant = tenant_id("tenant", &tenant)?;
+    let headers = |name: &str| ask.header(name);
+    let answer = engine.hook(&tenant, &source, &headers, &body).await?;
     Ok(match answer.content {
         HookContent::Json(value) => Reply::json(answer.status, &value),
         HookContent::Text(text) => Reply::text(answer.status, "text/plain; charset=utf-8", text),

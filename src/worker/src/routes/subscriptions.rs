@@ -1,13 +1,10 @@
 //! Subscriptions to transitions.
 
-use http::Uri;
-
 use super::{Answer, machines::PageQuery, page};
 use crate::{
     openapi::{effects, schemas},
     reply::Reply,
-    request::{Body, Name, Query, Tenant},
-    service::{Keyed, Service},
+    request::Ask,
 };
 
 /// The tenant's subscriptions, in the order of their creation.
@@ -22,15 +19,12 @@ use crate::{
         schemas::ReadErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn list(
-    Tenant(tenant): Tenant,
-    Query(query): Query<PageQuery>,
-    uri: Uri,
-    engine: Service,
-) -> Answer {
+pub(crate) async fn list(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let query = PageQuery::of(&ask)?;
+    let engine = ask.engine().await?;
     Ok(page(
-        &uri,
+        &ask,
         &engine.list_subscriptions(&tenant, &query.into()).await?,
     ))
 }
@@ -45,8 +39,10 @@ pub(crate) async fn list(
     request_body = effects::NewSubscription,
     responses((status = 201, description = "The subscription.", body = effects::Subscription), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Keyed<201>) -> Answer {
+pub(crate) async fn create(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let body = ask.body().await?;
+    let engine = ask.keyed(201).await?;
     Ok(Reply::json(
         201,
         &engine.create_subscription(&tenant, &body).await?,
@@ -62,8 +58,10 @@ pub(crate) async fn create(Tenant(tenant): Tenant, Body(body): Body, engine: Key
     params(schemas::TenantHeader, effects::SubscriptionPath),
     responses((status = 200, description = "The subscription.", body = effects::Subscription), schemas::ReadErrors)
 )]
-#[worker::send]
-pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service) -> Answer {
+pub(crate) async fn read(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.engine().await?;
     Ok(Reply::json(200, &engine.get_subscription(&tenant, &id).await?))
 }
 
@@ -81,13 +79,11 @@ pub(crate) async fn read(Tenant(tenant): Tenant, Name(id): Name, engine: Service
         schemas::WriteErrors,
     )
 )]
-#[worker::send]
-pub(crate) async fn put(
-    Tenant(tenant): Tenant,
-    Name(id): Name,
-    Body(body): Body,
-    engine: Keyed<200>,
-) -> Answer {
+pub(crate) async fn put(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let body = ask.body().await?;
+    let engine = ask.keyed(200).await?;
     let (view, created) = engine.put_subscription(&tenant, &id, &body).await?;
     Ok(Reply::json(if created { 201 } else { 200 }, &view))
 }
@@ -101,8 +97,10 @@ pub(crate) async fn put(
     params(schemas::TenantHeader, effects::SubscriptionPath),
     responses((status = 204, description = "It is gone."), schemas::WriteErrors)
 )]
-#[worker::send]
-pub(crate) async fn delete(Tenant(tenant): Tenant, Name(id): Name, engine: Keyed<204>) -> Answer {
+pub(crate) async fn delete(ask: Ask) -> Answer {
+    let tenant = ask.tenant()?;
+    let id = ask.name();
+    let engine = ask.keyed(204).await?;
     engine.delete_subscription(&tenant, &id).await?;
     Ok(Reply::empty(204))
 }
