@@ -14,6 +14,7 @@ use crate::definition::shape::kind_of;
 use crate::definition::{Action, HeaderValue, Method};
 use crate::entity::{Entity, Params};
 use crate::ids::{MAX_CHILD_ID_BYTES, Version, check_id};
+use crate::sorted::Gather;
 use crate::template::{self, Document, FillError, PlaceFault};
 use crate::tree::Tree;
 
@@ -321,7 +322,7 @@ impl Document for EffectSource<'_> {
             });
             return pointer
                 .is_empty()
-                .then(|| Cow::Owned(Value::Object(all.collect())));
+                .then(|| Cow::Owned(Value::Object(all.gather())));
         };
         let entity = self.entity();
         let owned = match (key, rest) {

@@ -17,6 +17,7 @@ use crate::forward;
 use crate::guard::{Failing, Guard, Lookup, Source};
 use crate::ids::Millis;
 use crate::machine::{Machine, RegionIx, StateIx, Transition, TransitionIx};
+use crate::sorted::sort_by;
 use crate::step::{self, Event};
 use crate::target::{self, TargetStep};
 use crate::timeouts::{self, CATCH_UP_LIMIT, Fired};
@@ -310,7 +311,7 @@ fn elsewhere(tree: &Tree, from: EntityIx, event: &Event, now: Millis) -> Vec<Els
 fn below(tree: &Tree, from: EntityIx) -> Vec<(EntityIx, Whereabouts)> {
     let mut live = tree.subtree(from);
     live.retain(|ix| *ix == from || tree.is_live(*ix));
-    live.sort_by(|a, b| tree.outermost_first(*a, *b));
+    sort_by(&mut live, |a, b| tree.outermost_first(*a, *b));
     let at = |ix: EntityIx| {
         let entity = tree.entity(ix);
         let whereabouts = Whereabouts {

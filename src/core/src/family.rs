@@ -12,6 +12,7 @@ use crate::entity::Configuration;
 use crate::fault::{Fault, WarningKind};
 use crate::lint;
 use crate::machine::{Machine, RegionIx, StateIx};
+use crate::sorted::Gather;
 use crate::tree::DEEPEST_LEVEL;
 use endings::{Budget, Endings};
 
@@ -43,12 +44,12 @@ impl Family {
 pub fn named(definition: &Definition) -> BTreeSet<&str> {
     lint::sub_machines(definition)
         .map(|(.., sub)| sub.machine_id.as_str())
-        .collect()
+        .gather()
 }
 
 fn managed(definition: &Definition) -> Vec<String> {
     let managed = lint::sub_machines(definition).filter(|(.., sub)| is_managed(sub));
-    let names: BTreeSet<&str> = managed.map(|(.., sub)| sub.machine_id.as_str()).collect();
+    let names: BTreeSet<&str> = managed.map(|(.., sub)| sub.machine_id.as_str()).gather();
     names.into_iter().map(str::to_owned).collect()
 }
 
@@ -348,14 +349,14 @@ type Regions<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 fn regions(definition: &Definition) -> Regions<'_> {
     if !definition.is_parallel() {
         let flat = definition.states.as_deref().unwrap_or_default();
-        return vec![(FLAT_REGION, flat.iter().map(String::as_str).collect())];
+        return vec![(FLAT_REGION, flat.iter().map(String::as_str).gather())];
     }
     let regions = definition.regions.iter().flatten();
     regions
         .map(|region| {
             (
                 region.id.as_str(),
-                region.states.iter().map(String::as_str).collect(),
+                region.states.iter().map(String::as_str).gather(),
             )
         })
         .collect()
@@ -506,12 +507,12 @@ fn deep<'a>(edges: &[(&'a str, &'a str)]) -> Vec<BTreeMap<&'a str, &'a str>> {
     let mut lengths: Vec<BTreeMap<&str, &str>> = Vec::new();
     for _ in 0..DEEPEST_LEVEL {
         let next = match lengths.last() {
-            None => edges.iter().copied().collect(),
+            None => edges.iter().copied().gather(),
             Some(shorter) => edges
                 .iter()
                 .copied()
                 .filter(|(_, child)| shorter.contains_key(child))
-                .collect(),
+                .gather(),
         };
         lengths.push(next);
     }

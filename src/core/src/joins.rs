@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use crate::commit::Refusal;
 use crate::entity::Configuration;
 use crate::machine::{Join, Machine, RegionIx, StateIx};
+use crate::sorted::sort;
 use crate::step::{Move, Moves};
 
 /// How many joins one step may fire (S2.80, M4).
@@ -86,7 +87,7 @@ fn enter(configuration: &mut Configuration, region: RegionIx, state: StateIx) {
 
 fn limit(moves: &Moves) -> Refusal {
     let mut joins: Vec<u32> = moves.iter().filter_map(|change| change.join).collect();
-    joins.sort_unstable();
+    sort(&mut joins);
     joins.dedup();
     let joins: Vec<String> = joins.iter().map(|join| format!("$.joins[{join}]")).collect();
     Refusal::JoinCascadeLimit {

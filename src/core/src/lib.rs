@@ -91,6 +91,7 @@ pub mod machine;
 mod number;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod sorted;
 pub mod step;
 pub mod target;
 pub mod template;

@@ -11,6 +11,7 @@ use crate::definition::{
 };
 use crate::guard::{Guard, shape};
 use crate::ids::{MachineId, Millis};
+use crate::sorted::{sort, sort_by_key};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -296,7 +297,7 @@ impl Machine {
     /// The event types that its transitions name, sorted; `$timeout` is none of them.
     pub fn event_types(&self) -> Vec<Arc<str>> {
         let mut names: Vec<_> = self.events.values().map(|row| Arc::clone(&row.name)).collect();
-        names.sort_unstable();
+        sort(&mut names);
         names
     }
 
@@ -381,7 +382,7 @@ impl<'a> Compiler<'a> {
         for (state, mut timeouts) in timeouts {
             if self.contract.rules().timeout_conditions {
                 // A stable sort: of equal delays the first defined is tried first (M6).
-                timeouts.sort_by_key(|timeout| timeout.delay);
+                sort_by_key(&mut timeouts, |timeout| timeout.delay);
             }
             if let Some(state) = self.states.get_mut(state.place()) {
                 state.timeouts = timeouts.into();
@@ -487,7 +488,7 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|(region, state)| self.place(region, state))
             .collect::<Result<Vec<_>, _>>()?;
-        when.sort_unstable();
+        sort(&mut when);
         let (region, target) = self.place(&def.target_region, &def.target_state)?;
         let level = !self.contract.rules().edge_joins || def.trigger == Some(JoinTrigger::Level);
         let actions = def
@@ -581,7 +582,7 @@ impl<'a> Compiler<'a> {
         let broadcast = self.definition.broadcast.as_deref().unwrap_or_default();
         let mut events = FxHashMap::default();
         for (name, mut list) in lists {
-            list.sort_unstable();
+            sort(&mut list);
             let by_state = list
                 .chunk_by(|a, b| a.0 == b.0)
                 .filter_map(|chunk| {

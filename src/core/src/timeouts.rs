@@ -11,6 +11,7 @@ use crate::guard::Lookup;
 use crate::identity::IdentityKey;
 use crate::ids::Millis;
 use crate::machine::{RegionIx, TransitionIx};
+use crate::sorted::sort;
 use crate::step::{decide, moves_by};
 use crate::tree::{EntityIx, Tree};
 
@@ -96,7 +97,7 @@ pub fn catch_up(tree: &mut Tree, now: Millis, most: usize) -> CaughtUp {
             }
         }
     }
-    done.moved.sort_unstable();
+    sort(&mut done.moved);
     done.moved.dedup();
     done
 }

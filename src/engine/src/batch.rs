@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use statewright_core::answer::{ActionView, Answer, StateView};
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, TenantId};
+use statewright_core::sorted::{sort_by, sort_by_key};
 
 use crate::Engine;
 use crate::batch_once::{Begun, Kept, Part, with_places};
@@ -267,7 +268,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut spent = 0_usize;
         while !open.is_empty() {
             // What comes first in a read is what comes first of the definitions that it brings: it fits.
-            open.sort_by(|a, b| a.target.name.cmp(&b.target.name));
+            sort_by(&mut open, |a, b| a.target.name.cmp(&b.target.name));
             let later = open.split_off(fitting(&open));
             let mut round = self.round(open, answers, first, &mut spent, keeping).await;
             first = false;
@@ -415,7 +416,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     events.map(|(place, event)| (*place, &group.target.name, event))
                 })
                 .collect();
-            events.sort_by_key(|(place, ..)| *place);
+            sort_by_key(&mut events, |(place, ..)| *place);
             let mut answered = 0_usize;
             let mut adoption = None;
             let mut outcomes = Vec::with_capacity(events.len());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use statewright_core::entity::Made;
 use statewright_core::explain::{Explanation, PossibleEvent};
 use statewright_core::ids::{Millis, Revision, TenantId};
+use statewright_core::sorted::Gather;
 use statewright_core::tree::EntityIx;
 
 use crate::Engine;
@@ -164,7 +165,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     ))
                 });
                 let made: Vec<(String, String)> = made.collect();
-                let answer = view(&made.iter().map(|(region, _)| (region.clone(), 0)).collect());
+                let answer = view(&made.iter().map(|(region, _)| (region.clone(), 0)).gather());
                 let numbers = made.into_iter().map(|(region, key)| {
                     let region = region.replace('~', "~0").replace('/', "~1");
                     (format!("/region_entries/{region}/row"), uid.to_owned(), key)
@@ -187,7 +188,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                         let row = numbers.of(uid, &entry.key.as_ref()?.to_string())?;
                         Some((machine.region(region).id.to_string(), row))
                     });
-                    return Ok(view(&rows.collect()));
+                    return Ok(view(&rows.gather()));
                 }
                 Err(error) => {
                     target.want(deciding.children_made());
@@ -222,10 +223,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let loaded = loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
             .ok_or_else(|| Error::NoMachine(machine_id.to_owned()))?;
         let stored = loaded.stored.as_ref().ok_or_else(|| missing(&name))?;
-        let rows = rows_of(&results, 1)
-            .iter()
-            .map(|row| decode(row))
-            .collect::<Result<_, _>>()?;
+        let mut rows = BTreeMap::new();
+        for row in rows_of(&results, 1) {
+            let (region, row): (String, u64) = decode(row)?;
+            rows.insert(region, row);
+        }
         Ok(EntityView::new(
             &name,
             loaded.revision,
@@ -460,7 +462,7 @@ fn made_view(name: &EntityName, family: &Family, made: EntityIx) -> EntityView {
         entity: entity.clone(),
     };
     let revision = member.map_or(Revision(0), |member| member.revision);
-    EntityView::new(name, revision, &stored, &rows.collect(), None)
+    EntityView::new(name, revision, &stored, &rows.gather(), None)
 }
 
 fn missing(name: &EntityName) -> Error {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
+use statewright_core::sorted::Gather;
 use statewright_core::tree::Status;
 
 use crate::Engine;
@@ -224,7 +225,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 {
                     stored.entity.disarm();
                 }
-                let rows = rows.into_iter().collect();
+                let rows = rows.into_iter().gather();
                 let view = EntityView::new(&name, revision, &stored, &rows, instance.as_ref());
                 ListedEntity::Entity(Box::new(view))
             }

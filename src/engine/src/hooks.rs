@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use statewright_core::answer::DUPLICATE;
 use statewright_core::code::Code;
 use statewright_core::ids::{EntityId, TenantId};
+use statewright_core::sorted::Gather;
 use statewright_core::step::Event;
 
 use crate::Engine;
@@ -166,7 +167,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Err(Unmapped { problem, path }) => {
                 let told = [("problem", problem), ("path", path)];
                 let told = told.map(|(key, text)| (key.to_owned(), Value::from(text)));
-                let answer = HookAnswer::json(202, "unmapped", Map::from_iter(told));
+                let answer = HookAnswer::json(202, "unmapped", told.into_iter().gather());
                 return (Some("unmapped"), Ok(answer));
             }
         };

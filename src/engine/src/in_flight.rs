@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use statewright_core::contract::Contract;
 use statewright_core::definition::{Definition, FLAT_REGION, Lifecycle, SubMachineDef, Valid};
 use statewright_core::ids::{MachineId, TenantId};
+use statewright_core::sorted::Gather;
 
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
@@ -181,7 +182,7 @@ impl Lost {
             places(&new.definition),
         );
         let regions = |places: &BTreeSet<Place>| -> BTreeSet<String> {
-            places.iter().map(|(region, _)| region.clone()).collect()
+            places.iter().map(|(region, _)| region.clone()).gather()
         };
         let old_children = old.as_ref().map(children).unwrap_or_default();
         let new_children = children(&new.definition);
@@ -240,7 +241,7 @@ fn children(definition: &Definition) -> BTreeMap<Place, (&str, Option<Lifecycle>
     let flat = of(FLAT_REGION, definition.sub_machines.as_ref());
     let regions = definition.regions.iter().flatten();
     let parallel = regions.flat_map(|region| of(&region.id, region.sub_machines.as_ref()));
-    flat.into_iter().chain(parallel).collect()
+    flat.into_iter().chain(parallel).gather()
 }
 
 fn places(definition: &Definition) -> BTreeSet<Place> {
@@ -256,5 +257,5 @@ fn places(definition: &Definition) -> BTreeSet<Place> {
             .iter()
             .map(|state| (region.id.clone(), state.clone()))
     });
-    flat.chain(parallel).collect()
+    flat.chain(parallel).gather()
 }

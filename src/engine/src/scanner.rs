@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
+use statewright_core::sorted::{Gather, sort_by};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
@@ -211,7 +212,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         orphans: &mut Vec<(String, String)>,
     ) -> Result<Vec<(String, Target)>, Error> {
         // What comes first in a read is what comes first of the definitions that it brings: it fits.
-        targets.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        sort_by(&mut targets, |(_, a), (_, b)| a.name.cmp(&b.name));
         let asked: Vec<Target> = targets.iter().map(|(_, target)| target.clone()).collect();
         let (load, reading) = load_trees(&asked, &self.cache, true);
         let results = self.read(load).await?;
@@ -337,7 +338,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let results = self.read(vec![statement]).await.unwrap_or_default();
         let rows = rows_of(&results, 0).iter();
         rows.filter_map(|row| Some(decode::<(String,)>(row).ok()?.0))
-            .collect()
+            .gather()
     }
 
     /// A bounded part of the work that a superseding revision leaves: due times are stored anew, worked out from

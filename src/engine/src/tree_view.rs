@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use statewright_core::ids::{EntityId, MachineId, Revision, Seq, TenantId};
+use statewright_core::sorted::{Gather, sort_by_key};
 use statewright_core::tree::Status;
 
 use crate::Engine;
@@ -152,7 +153,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         if instance.status != Status::Active {
             stored.entity.disarm();
         }
-        let rows = rows.into_iter().collect();
+        let rows = rows.into_iter().gather();
         let view = EntityView::new(&name, revision, &stored, &rows, Some(&instance));
         Ok((stored.uid, instance, view))
     }
@@ -172,7 +173,9 @@ fn nested(
     by_parent: &mut BTreeMap<String, Vec<(String, Instance, EntityView)>>,
 ) -> Vec<TreeView> {
     let mut children = by_parent.remove(parent).unwrap_or_default();
-    children.sort_by_key(|(_, instance, _)| (instance.started, instance.first_seq));
+    sort_by_key(&mut children, |(_, instance, _)| {
+        (instance.started, instance.first_seq)
+    });
     let view = |(uid, instance, entity): (String, Instance, EntityView)| TreeView {
         children: nested(&uid, by_parent),
         parent: Some(EntryOfParent {

@@ -10,6 +10,7 @@ use statewright_core::entity::{Params, Timer};
 use statewright_core::fault::Warning;
 use statewright_core::identity::IdentityKey;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
+use statewright_core::sorted::Gather;
 use statewright_core::tree::Status;
 
 use crate::error::Error;
@@ -136,7 +137,7 @@ impl EntityView {
             revision,
             created_at: stored.created_at,
             updated_at: entity.updated_at(),
-            region_entries: region_entries.collect(),
+            region_entries: region_entries.gather(),
             instance: instance.filter(|instance| instance.managed).map(InstanceView::of),
         }
     }

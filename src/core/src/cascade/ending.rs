@@ -8,6 +8,7 @@ use crate::definition::Reentry;
 use crate::entity::{Entity, Entry, armed};
 use crate::identity::IdentityKey;
 use crate::machine::RegionIx;
+use crate::sorted::sort_by;
 use crate::tree::{EntityIx, Place, Status};
 
 impl Cascade<'_> {
@@ -31,7 +32,7 @@ impl Cascade<'_> {
                 .place(*ix)
                 .is_some_and(|place| place.cancelled_with == Some(top))
         });
-        sleeping.sort_by(|a, b| self.tree.in_order(*a, *b));
+        sort_by(&mut sleeping, |a, b| self.tree.in_order(*a, *b));
         for child in sleeping {
             self.write(child);
             let Some(place) = self.tree.place(child) else {
@@ -114,7 +115,7 @@ impl Cascade<'_> {
             let live = live.filter(|ix| self.tree.is_live(*ix));
             ending.extend(live.map(|ix| (ix, wakes.then_some(*top))));
         }
-        ending.sort_by(|(a, _), (b, _)| self.tree.deepest_first(*a, *b));
+        sort_by(&mut ending, |(a, _), (b, _)| self.tree.deepest_first(*a, *b));
         for (child, with) in &ending {
             self.end(*child, by, *with);
         }
@@ -188,7 +189,7 @@ impl Cascade<'_> {
     pub(super) fn end_below(&mut self, child: EntityIx, by: Option<&IdentityKey>) {
         let mut ending = self.tree.subtree(child);
         ending.retain(|ix| *ix != child && self.tree.is_live(*ix));
-        ending.sort_by(|a, b| self.tree.deepest_first(*a, *b));
+        sort_by(&mut ending, |a, b| self.tree.deepest_first(*a, *b));
         for ix in ending {
             self.end(ix, by, None);
         }

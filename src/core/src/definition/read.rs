@@ -14,6 +14,7 @@ use super::{
 };
 use crate::contract::Contract;
 use crate::fault::Fault;
+use crate::sorted::Gather;
 
 const DEFINITION_KEYS: [&str; 12] = [
     "machine_id",
@@ -46,7 +47,7 @@ pub(super) fn definition(document: &Value) -> Result<Valid, Vec<Fault>> {
         .iter()
         .filter(|(key, _)| !SERVER_KEYS.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+        .gather();
     let extra = findings.unknown_keys(&path, &own, &known);
 
     let machine_id = findings.id(&path, object, "machine_id");

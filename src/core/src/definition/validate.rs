@@ -12,6 +12,7 @@ use super::{
 use crate::contract::Contract;
 use crate::fault::WarningKind;
 use crate::guard::shape as guard_shape;
+use crate::sorted::Gather;
 
 /// What the checks look names up in: each region and its states.
 struct Scope<'a> {
@@ -72,7 +73,7 @@ fn flat<'a>(
     states: &'a [String],
 ) -> Scope<'a> {
     check_states(findings, &root.key("states"), states);
-    let known: BTreeSet<&str> = states.iter().map(String::as_str).collect();
+    let known: BTreeSet<&str> = states.iter().map(String::as_str).gather();
     let path = root.key("initial_state");
     match definition.initial_state.as_deref() {
         None if findings.told(&path) => {}
@@ -88,7 +89,7 @@ fn flat<'a>(
         definition.sub_machines.as_ref(),
     );
     Scope {
-        regions: BTreeMap::from([(FLAT_REGION, known)]),
+        regions: std::iter::once((FLAT_REGION, known)).gather(),
         parallel: false,
     }
 }
@@ -127,7 +128,7 @@ fn parallel<'a>(
     }
     for (index, region) in regions.iter().enumerate() {
         let path = path.item(index);
-        let known: BTreeSet<&str> = region.states.iter().map(String::as_str).collect();
+        let known: BTreeSet<&str> = region.states.iter().map(String::as_str).gather();
         check_states(findings, &path.key("states"), &region.states);
         check_state(
             findings,
@@ -310,7 +311,7 @@ fn check_joins(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definiti
 }
 
 fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definition: &Definition) {
-    let all: BTreeSet<&str> = scope.regions.values().flatten().copied().collect();
+    let all: BTreeSet<&str> = scope.regions.values().flatten().copied().gather();
     for (index, def) in definition.actions.iter().flatten().enumerate() {
         check_action(findings, scope, &all, &root.key("actions").item(index), def);
     }

@@ -17,6 +17,7 @@ use crate::guard::{Guard, Leaf, Lookup};
 use crate::joins::settle;
 use crate::lint::{self, Never};
 use crate::machine::{EventRow, Machine, StateIx, TransitionIx};
+use crate::sorted::{Gather, sort};
 use crate::step::{Move, Moves};
 
 /// How many configurations of a child are looked at.
@@ -122,7 +123,7 @@ impl Endings {
                 break;
             }
         }
-        found.sort_unstable();
+        sort(&mut found);
         found
     }
 
@@ -170,7 +171,7 @@ impl Endings {
             }
         }
         let events = at.iter().filter_map(|state| self.events.get(state.place()));
-        let events: BTreeSet<Arc<str>> = events.flatten().map(Arc::clone).collect();
+        let events: BTreeSet<Arc<str>> = events.flatten().map(Arc::clone).gather();
         for event in events {
             let Some(row) = machine.event(&event) else {
                 continue;
@@ -210,7 +211,7 @@ impl Endings {
         let lists = states.iter().map(|state| row.leaving(*state));
         if !row.broadcast {
             let mut list: Vec<TransitionIx> = lists.flatten().copied().collect();
-            list.sort_unstable();
+            sort(&mut list);
             let firsts = self.firsts(machine, &list, budget).into_iter();
             return firsts.map(|first| SmallVec::from_iter([first])).collect();
         }
@@ -309,7 +310,7 @@ fn assignments(
     for guard in of {
         collect(guard, &mut own);
     }
-    let fields: BTreeSet<&str> = own.iter().map(|leaf| &*leaf.field).collect();
+    let fields: BTreeSet<&str> = own.iter().map(|leaf| &*leaf.field).gather();
     let values: Vec<(&str, Vec<Value>)> = fields
         .into_iter()
         .map(|field| {
@@ -330,7 +331,7 @@ fn assignments(
             let value = values.get(place.checked_sub(1)?)?;
             Some(((*field).to_owned(), value.clone()))
         });
-        let chosen: Map<String, Value> = chosen.collect();
+        let chosen: Map<String, Value> = chosen.gather();
         let as_params = Lookup {
             params: Some(&chosen),
             context: &none,

@@ -13,6 +13,7 @@ use statewright_core::explain::{Explanation, PossibleEvent, events, explain};
 use statewright_core::forward::{self, Delivered};
 use statewright_core::ids::{EntityId, MachineId, Millis, Version};
 use statewright_core::machine::RegionIx;
+use statewright_core::sorted::Gather;
 use statewright_core::step::{self, Event};
 use statewright_core::target::{self, TargetStep};
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
@@ -102,7 +103,7 @@ impl<'a> Deciding<'a> {
             making,
             tree,
             members,
-            asked: BTreeMap::from([(loaded.name, asked)]),
+            asked: std::iter::once((loaded.name, asked)).gather(),
             root,
             head: loaded.head,
             heads: loaded.heads,

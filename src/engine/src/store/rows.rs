@@ -7,6 +7,7 @@ use statewright_core::answer::{ActionView, OwnerView, actions_of};
 use statewright_core::commit::Commit;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
+use statewright_core::sorted::Gather;
 use statewright_core::tree::{EntityIx, Status, Tree};
 
 use super::{
@@ -165,7 +166,7 @@ impl<'a> Writing<'a> {
             .iter()
             .flat_map(|commit| &commit.writes)
             .map(|(ix, _)| *ix)
-            .collect();
+            .gather();
         let parents = written.iter().filter_map(|ix| {
             let place = self.tree.place(*ix).filter(|place| !place.managed)?;
             Some(place.parent)
@@ -176,11 +177,11 @@ impl<'a> Writing<'a> {
         let read: BTreeSet<EntityIx> = parents
             .chain(handed_on)
             .filter(|ix| !written.contains(ix))
-            .collect();
+            .gather();
         for ix in read {
             self.name(ix);
         }
-        let timed: BTreeSet<NameIx> = self.write.timers.iter().map(|row| row.of).collect();
+        let timed: BTreeSet<NameIx> = self.write.timers.iter().map(|row| row.of).gather();
         for (ix, of) in &self.named {
             let place = self.tree.place(*ix);
             let over = place.is_some_and(|place| {
@@ -271,17 +272,12 @@ impl TreeWrite {
             writing.commit(commit, &mut contexts, made_with);
         }
         let rows = commits.iter().flat_map(|commit| &commit.rows);
-        let entered: BTreeSet<(EntityIx, RegionIx)> = rows
-            .filter_map(|row| Some((row.entity, row.entered()?)))
-            .collect();
-        let made: BTreeSet<EntityIx> = commits.iter().flat_map(|commit| &commit.made).copied().collect();
-        let placed: BTreeSet<EntityIx> = commits
-            .iter()
-            .flat_map(|commit| &commit.placed)
-            .copied()
-            .collect();
-        let moved: BTreeSet<(EntityIx, RegionIx)> = moved.iter().copied().collect();
-        let mut touched: BTreeSet<EntityIx> = made.union(&placed).copied().collect();
+        let entered: BTreeSet<(EntityIx, RegionIx)> =
+            rows.filter_map(|row| Some((row.entity, row.entered()?))).gather();
+        let made: BTreeSet<EntityIx> = commits.iter().flat_map(|commit| &commit.made).copied().gather();
+        let placed: BTreeSet<EntityIx> = commits.iter().flat_map(|commit| &commit.placed).copied().gather();
+        let moved: BTreeSet<(EntityIx, RegionIx)> = moved.iter().copied().gather();
+        let mut touched: BTreeSet<EntityIx> = made.union(&placed).copied().gather();
         touched.extend(entered.iter().chain(&moved).map(|(ix, _)| *ix));
         for ix in touched {
             let whole = made.contains(&ix);

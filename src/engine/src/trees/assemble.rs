@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use statewright_core::sorted::{Gather, sort_by_key};
 use statewright_core::tree::{EntityIx, Place, Status, Tree};
 
 use super::{Adoptable, Definitions, Ended, Family, Found, Loaded, Member, Read, Remembered, Target};
@@ -42,7 +43,7 @@ pub(super) fn assemble(
     let heads = definitions.heads.get(tenant).cloned().unwrap_or_default();
     let library = definitions.libraries.get(tenant).cloned();
     // A child's id is longer than its parent's.
-    members.sort_by_key(|read| read.name.entity_id.as_str().len());
+    sort_by_key(&mut members, |read| read.name.entity_id.as_str().len());
     let asked_head = members
         .iter()
         .find(|read| read.name == target.name)
@@ -73,7 +74,7 @@ pub(super) fn assemble(
         };
     };
     let mut building = Building {
-        by_uid: BTreeMap::from([(stored.uid.clone(), EntityIx::ROOT)]),
+        by_uid: std::iter::once((stored.uid.clone(), EntityIx::ROOT)).gather(),
         family: Family {
             members: vec![Member {
                 uid: stored.uid,

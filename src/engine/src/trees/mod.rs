@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use statewright_core::entity::Entity;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, Revision, Version};
 use statewright_core::machine::RegionIx;
+use statewright_core::sorted::Gather;
 use statewright_core::target::TargetStep;
 use statewright_core::tree::{EntityIx, Library, Place, Status, Tree};
 
@@ -311,7 +312,7 @@ pub(crate) fn load_trees(
     let machines: BTreeSet<_> = targets
         .iter()
         .map(|target| (target.name.tenant.as_str(), target.name.machine_id.as_str()))
-        .collect();
+        .gather();
     for (tenant, machine_id) in machines {
         let at_hand = cache.known(tenant, machine_id);
         whole |= !is_childless(&at_hand);
@@ -400,7 +401,7 @@ impl Definitions {
         let machines: BTreeSet<(&str, &str)> = targets
             .iter()
             .map(|target| (target.name.tenant.as_str(), target.name.machine_id.as_str()))
-            .collect();
+            .gather();
         for row in rows {
             let (tenant, machine_id, revision, head, hash, text): DefinitionRow = decode(row)?;
             let compiled = match (text, definitions.known.get(&hash)) {
@@ -459,10 +460,10 @@ pub(crate) fn loaded_trees(
 ) -> Result<Vec<Found>, Error> {
     let Reading { known, whole } = reading;
     let (results, last) = results.split_at(results.len().saturating_sub(1));
-    let subscribed: BTreeSet<String> = rows_of(last, 0)
-        .iter()
-        .map(|row| decode(row))
-        .collect::<Result<_, _>>()?;
+    let mut subscribed: BTreeSet<String> = BTreeSet::new();
+    for row in rows_of(last, 0) {
+        subscribed.insert(decode(row)?);
+    }
     let definitions = Definitions::read(rows_of(results, 2), targets, cache, known)?;
     let mut seen: Vec<Result<Remembered, Found>> =
         targets.iter().map(|_| Ok(Remembered::default())).collect();
