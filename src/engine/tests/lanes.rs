@@ -341,15 +341,6 @@ fn i7_one_sink_that_never_answers_holds_nobody_else_up() {
     let silent = received.len() - others.len();
     assert!(silent <= 2, "{silent} connections waited for the silent sink");
     assert_eq!(place.count("status = 'done'"), 198);
-    for r in place.outbox() {
-        if r["status"] != "done" {
-            eprintln!(
-                "{} {} {} {} {} {}",
-                r["id"], r["attempt"], r["claim"], r["claimed"], r["due_at"], r["error"]
-            );
-        }
-    }
-    eprintln!("{} {:?}", place.clock.at(), delivered.more);
     assert_eq!(
         place.count("status = 'pending' AND claimed = 0"),
         40,
