@@ -110,8 +110,8 @@ test("docs/effects.md tells the tries, and operations.md the pauses, that are th
   const [actions, events, presentations] = table("docs/effects.md", "### Tries");
   assert.deepEqual(actions?.slice(3, 5), [`${pauses.length + 1}`, pauses.map(shown).join(", ")]);
   assert.equal(events?.[3], `${pauses.length + 1}`);
-  const deliver = source("src/engine/src/outbox/deliver.rs");
-  const between = /PRESENTATION_RETRIES_MS: \[i64; 4\] = \[([^\]]*)\]/.exec(deliver)?.[1] ?? "";
+  const mark = source("src/engine/src/outbox/mark.rs");
+  const between = /PRESENTATION_RETRIES_MS: \[i64; 4\] = \[([^\]]*)\]/.exec(mark)?.[1] ?? "";
   const waits = between.split(",").map((text) => shown(Number(text.replaceAll("_", ""))));
   assert.deepEqual(presentations?.slice(3, 5), ["5, STATE_MAX_ATTEMPTS", waits.join(", ")]);
   const retries = table("docs/operations.md", "## Settings").find(([name]) => name === "ACTION_RETRIES");
