@@ -1,6 +1,7 @@
 // `make bench`: the service under load beside the floor (floor.js), on one runtime in one run.
 //
-//   --quick   a few seconds, to see that it runs: its numbers mean nothing, and nothing is demanded of them
+//   --quick        a few seconds, to see that it runs: its numbers mean nothing, and nothing is demanded of them
+//   --part <name>  one part alone: weigh, loads, telling, sinks or scans
 //
 // Another program may take the processor at any time, so the two run in turn, round by round, and what is told is the
 // median over the rounds of their ratio. Prints Markdown.
@@ -16,7 +17,9 @@ import { backlog, drop } from "./backlog.ts";
 import { Sink } from "./sink.ts";
 import { gzippedBytes, runtimeCpu, startupCpu } from "./startup.ts";
 
-const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const { values: options } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, part: { type: "string" } },
+});
 const quick = options.quick;
 
 const ENTITIES = 200;
@@ -380,12 +383,17 @@ function reached({ value, least = -Infinity, most = Infinity }: Line): boolean {
 
 const folder = mkdtempSync(join(tmpdir(), "statewright-load-"));
 try {
-  // First, while no other runtime is there whose CPU would count.
-  await weigh();
-  await compareLoads(folder);
-  await compareTelling(folder);
-  await compareSinks(folder);
-  await compareScans(folder);
+  const parts: Record<string, () => Promise<void>> = {
+    // First, while no other runtime is there whose CPU would count.
+    weigh,
+    loads: () => compareLoads(folder),
+    telling: () => compareTelling(folder),
+    sinks: () => compareSinks(folder),
+    scans: () => compareScans(folder),
+  };
+  for (const [name, part] of Object.entries(parts)) {
+    if (options.part === undefined || options.part === name) await part();
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
