@@ -215,7 +215,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let Some(keyed) = &self.scope.keyed else {
             self.apply_groups(groups.into_values().collect(), &mut answers, None)
                 .await;
-            return Ok(summed(&ids, answers, Kept::new()));
+            return Ok(summed(&ids, answers, Kept::new(), false));
         };
         if tenant.is_none() {
             // A batch for several tenants is nobody's.
@@ -229,7 +229,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         let kept = match self.begin_batch(keyed).await? {
             Begun::Answered(kept) => {
-                let answer = summed(&ids, answers, kept);
+                let answer = summed(&ids, answers, kept, true);
                 return Err(Error::Replayed(Box::new(Replay {
                     status: 200,
                     answer: serde_json::to_string(&answer).ok(),
@@ -254,7 +254,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             keeping.mark(*place);
         }
         self.apply_groups(open, &mut answers, Some(&keeping)).await;
-        let answer = summed(&ids, answers, kept);
+        let answer = summed(&ids, answers, kept, false);
         let kept = keeping.kept.take();
         self.finish_batch(keyed, &answer, &kept, &keeping.met.take())
             .await;
@@ -834,7 +834,7 @@ impl Keeping<'_> {
     }
 }
 
-fn summed(ids: &[Option<String>], answers: Answers, mut kept: Kept) -> BatchAnswer {
+fn summed(ids: &[Option<String>], answers: Answers, mut kept: Kept, answered: bool) -> BatchAnswer {
     let results: Vec<BatchResult> = ids
         .iter()
         .zip(answers)
@@ -843,6 +843,15 @@ fn summed(ids: &[Option<String>], answers: Answers, mut kept: Kept) -> BatchAnsw
             |(place, (entity_id, answer))| match (kept.remove(&place), answer) {
                 (Some(kept), _) => BatchResult::Kept(kept),
                 (None, Some(answer)) => BatchResult::of(entity_id.as_ref(), &answer),
+                // Of a batch that was answered, what became of an entity's events goes with the entity (R17).
+                (None, None) if answered => BatchResult::New(NewResult {
+                    entity_id: None,
+                    result: None,
+                    error: Some(
+                        "NOT_FOUND: what became of this event is forgotten with its entity".to_owned(),
+                    ),
+                    retry: false,
+                }),
                 // Every event was settled by its group.
                 (None, None) => BatchResult::of(
                     entity_id.as_ref(),

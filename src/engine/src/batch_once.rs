@@ -59,6 +59,10 @@ pub(crate) const PARTS: &str = write_parts!("");
 pub(crate) const FINISH: &str = "UPDATE inbox SET status = 200, outcome = 'applied', expires_at = ?4, answer = ?5 \
      WHERE tenant = ?1 AND key = ?2 AND scope = ?3 AND part = -1 AND status = 0";
 
+/// Keeps what was kept of an earlier try as long as the whole.
+pub(crate) const KEEP_PARTS: &str = "UPDATE inbox SET expires_at = ?4 WHERE tenant = ?1 AND key = ?2 AND scope = ?3 \
+     AND part >= 0 AND expires_at < ?4 - 3600000";
+
 /// Ends a batch of which some events are to be sent again: the next try goes on.
 pub(crate) const LEAVE: &str =
     "DELETE FROM inbox WHERE tenant = ?1 AND key = ?2 AND scope = ?3 AND part = -1 AND status = 0";
@@ -214,23 +218,21 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let [tenant, key, scope] = keyed.names();
         let names = [tenant.as_str(), &key, &scope];
         let [a, b, c] = names;
-        statements.push(if results.iter().any(BatchResult::invites_retry) {
-            Statement::new(LEAVE, names.map(Into::into))
+        if results.iter().any(BatchResult::invites_retry) {
+            statements.push(Statement::new(LEAVE, names.map(Into::into)));
         } else {
             let kept_until = self.clock.now().0.saturating_add(KEPT_MS);
             // The results stand in the parts.
             let sum = json!({"total": answer.total, "succeeded": answer.succeeded, "failed": answer.failed});
-            Statement::new(
-                FINISH,
-                [
-                    a.into(),
-                    b.into(),
-                    c.into(),
-                    kept_until.into(),
-                    sum.to_string().into(),
-                ],
-            )
-        });
+            let until = || kept_until.into();
+            statements.extend([
+                Statement::new(KEEP_PARTS, [a.into(), b.into(), c.into(), until()]),
+                Statement::new(
+                    FINISH,
+                    [a.into(), b.into(), c.into(), until(), sum.to_string().into()],
+                ),
+            ]);
+        }
         drop(self.batch(statements).await);
         keyed.written.set(true);
     }

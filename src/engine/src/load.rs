@@ -56,11 +56,11 @@ macro_rules! in_family {
     };
 }
 
-/// Whether anybody may have to be told of transitions of a tenant's machines.
+/// How many subscriptions there are to a tenant's machines.
 macro_rules! is_subscribed {
     ($tenant:literal) => {
         concat!(
-            "EXISTS (SELECT 1 FROM subscriptions s WHERE s.tenant = ",
+            "(SELECT count(*) FROM subscriptions s WHERE s.tenant = ",
             $tenant,
             " AND s.source = 'machines')"
         )
@@ -131,8 +131,8 @@ pub(crate) struct LoadedOne {
     /// Whether it belongs to a tree of more than itself, or its machine has children: then it is not to be decided on
     /// alone.
     pub(crate) family: bool,
-    /// Whether the tenant has subscriptions to machines.
-    pub(crate) subscribed: bool,
+    /// How many subscriptions the tenant has to machines.
+    pub(crate) subscribed: usize,
 }
 
 #[derive(Deserialize)]
@@ -145,7 +145,7 @@ struct OneRow<'a>(
     #[serde(borrow)] Columns<'a>,
     #[serde(borrow)] &'a RawValue,
     u8,
-    u8,
+    usize,
 );
 
 #[derive(Deserialize)]
@@ -226,7 +226,7 @@ pub(crate) fn loaded_one(
         instance,
         seen,
         family,
-        subscribed: subscribed == 1,
+        subscribed,
     }))
 }
 

@@ -60,7 +60,8 @@ pub(crate) struct Deciding<'a> {
     effects: Vec<EffectRow>,
     /// The transitions to be presented, where the tenant has subscriptions.
     presented: Vec<PresentedRow>,
-    subscribed: bool,
+    /// How many subscriptions there are.
+    subscribed: usize,
     /// Whether what is being decided is to be followed by its effects (S2.114, S2.117).
     dispatches: bool,
     /// Whether what is being decided comes of a timeout, whoever's request found it due.
@@ -384,8 +385,15 @@ impl<'a> Deciding<'a> {
             };
             let effects = effects_of(&commit, tree, tenant, &uid, &making, &mut self.written);
             self.effects.extend(effects);
-            if self.subscribed {
-                let presented = presented(&commit, tree, &making, self.now, &mut self.written);
+            if self.subscribed > 0 {
+                let presented = presented(
+                    &commit,
+                    tree,
+                    &making,
+                    self.now,
+                    self.subscribed,
+                    &mut self.written,
+                );
                 self.presented.extend(presented);
             }
         }

@@ -32,10 +32,14 @@ const MOST_UNPROVEN: usize = 2;
 const TROUBLED: usize = 3;
 /// How long what is claimed waits for such a sink, before it goes back.
 const MOST_WAIT_MS: i64 = 1_000;
+/// For how long it goes back, uncounted.
+const PUT_OFF_MS: i64 = 5_000;
 /// How long the next look for what is due is put off, where nothing was and something is still under way.
 const LOOK_AGAIN_MS: i64 = 1_000;
 /// How many claims are read at once.
 const MOST_READ: usize = 32;
+/// About how many bytes of effects are read at once; one is read in any case.
+const MOST_READ_BYTES: i64 = 2 * 1024 * 1024;
 /// How many claims are given back by one statement.
 const MOST_GIVEN_BACK: usize = 1_000;
 /// How long after a request's answer its effects are begun to be sent: the runtime ends what is left behind soon after.
@@ -134,7 +138,7 @@ type DeliveryRow = (
     u64,
     u64,
     Option<i64>,
-    String,
+    Option<String>,
     Option<String>,
     Option<String>,
     Option<u8>,
@@ -223,7 +227,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         };
         loop {
             let now = self.clock.now();
-            let open = pump.is_open(now) && self.run_since(&pump) < pump.bounds.most_statements;
+            let open = self.is_open(&pump, now);
             if open {
                 self.fill(&mut pump, now).await;
                 let back = self.begin(&mut pump, now);
@@ -249,6 +253,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         self.give_back(&mut pump).await;
         pump.report.statements = self.run_since(&pump);
         pump.report
+    }
+
+    /// Whether sends still begin.
+    fn is_open(&self, pump: &Pump<'_>, now: Millis) -> bool {
+        now.0 < pump.bounds.until.0 && self.run_since(pump) < pump.bounds.most_statements
     }
 
     /// How many statements this pass has run, with what its effects did.
@@ -299,7 +308,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         while !pump.queue.is_empty() && pump.ready.len() < MOST_IN_FLIGHT {
             let claims: Vec<Claim> = pump.queue.drain(..pump.queue.len().min(MOST_READ)).collect();
             match self.read_deliveries(&claims).await {
-                Ok((deliveries, known)) => {
+                Ok((deliveries, known, left_out)) => {
+                    pump.queue.extend(left_out);
                     let known = Rc::new(known);
                     let deliveries = deliveries.into_iter();
                     pump.ready
@@ -388,15 +398,17 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
     }
 
-    async fn read_deliveries(&self, claims: &[Claim]) -> Result<(Vec<Delivery>, Known), Error> {
+    /// The deliveries of claims that stand, as far as they fit one read, with what they need, and the claims that did not fit.
+    async fn read_deliveries(&self, claims: &[Claim]) -> Result<(Vec<Delivery>, Known, Vec<Claim>), Error> {
         let rows = fences(claims);
         let statements = vec![
-            Statement::new(DELIVERIES, [rows.clone()]),
+            Statement::new(DELIVERIES, [rows.clone(), MOST_READ_BYTES.into()]),
             Statement::new(SECRETS, [rows.clone(), SIGNING.into()]),
             Statement::new(TOKENS, [rows]),
         ];
         let results = self.batch(statements).await?;
         let mut deliveries = Vec::new();
+        let mut left_out = Vec::new();
         for row in rows_of(&results, 0) {
             let row: DeliveryRow = decode(row)?;
             let (
@@ -415,6 +427,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 subscribed,
                 active,
             ) = row;
+            let Some(effect) = effect else {
+                left_out.push(Claim {
+                    tenant,
+                    id,
+                    fence: claim,
+                });
+                continue;
+            };
             deliveries.push(Delivery {
                 tenant,
                 id,
@@ -448,7 +468,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 known.tokens.borrow_mut().insert(tenant, token);
             }
         }
-        Ok((deliveries, known))
+        Ok((deliveries, known, left_out))
     }
 
     /// Begins as many sends as there is room for, sparing sinks that do not answer. Gives what goes back.
@@ -462,9 +482,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             } else {
                 let waits = pump.waits_for(&sink);
                 let long = |since: Millis| now.0.saturating_sub(since.0) > MOST_WAIT_MS;
-                waits.and_then(|since| long(since).then_some(MOST_WAIT_MS))
+                waits.and_then(|since| long(since).then_some(PUT_OFF_MS))
             };
             if let Some(wait_ms) = postponed {
+                pump.report.more = true;
                 // It must not wait here for its claim to run out.
                 back.push(Sent {
                     delivery,
@@ -515,9 +536,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut soonest = pump.soon.iter().map(|(at, ..)| at.0.saturating_sub(now.0)).min();
         // What waits behind a sink that is slow goes back in time.
         let room = pump.in_flight.len() < MOST_IN_FLIGHT;
-        if (!pump.ready.is_empty() || (pump.bounds.refills && room)) && pump.is_open(now) {
+        if !pump.ready.is_empty() || (pump.bounds.refills && room) {
             soonest = Some(soonest.map_or(MOST_WAIT_MS, |wait| wait.min(MOST_WAIT_MS)));
         }
+        // Nothing begins any more: there is nothing to wake for.
+        let soonest = soonest.filter(|_| self.is_open(pump, now));
         let mut alarm: Option<Pin<Box<dyn Future<Output = ()> + '_>>> = match soonest {
             Some(wait) => Some(Box::pin(self.clock.sleep(u64::try_from(wait).unwrap_or(0)))),
             None => None,
@@ -579,7 +602,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
         }
         let mut statements = vec![Statement::new(MARK, [text(&rows), now.into()])];
-        if pump.is_open(now) {
+        if now.0 < pump.bounds.until.0 {
             statements.push(Statement::new(
                 CLAIM_NEXT,
                 [now.into(), self.stale(now).into(), text(&lanes)],
@@ -628,11 +651,6 @@ fn fences(claims: &[Claim]) -> Param {
 }
 
 impl Pump<'_> {
-    /// Whether sends still begin.
-    fn is_open(&self, now: Millis) -> bool {
-        now.0 < self.bounds.until.0
-    }
-
     /// Since when what a delivery has to wait for is under way: as long as a sink has accepted nothing, few are sent to it at once,
     /// and few to all such sinks of a tenant.
     fn waits_for(&self, sink: &(String, String)) -> Option<Millis> {

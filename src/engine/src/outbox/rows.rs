@@ -172,6 +172,7 @@ pub(crate) fn presented(
     tree: &Tree,
     making: &Making<'_>,
     now: Millis,
+    subscriptions: usize,
     written: &mut usize,
 ) -> Vec<PresentedRow> {
     let mut presented = Vec::new();
@@ -202,7 +203,9 @@ pub(crate) fn presented(
             object.insert("region".to_owned(), region.into());
         }
         let document = document.to_string();
-        *written = written.saturating_add(document.len()).saturating_add(300);
+        // Each subscription may have a row of it.
+        let bytes = document.len().saturating_add(300).saturating_mul(subscriptions);
+        *written = written.saturating_add(bytes);
         presented.push(PresentedRow {
             of: row.entity,
             event_id,

@@ -76,9 +76,11 @@ pub(crate) const TAKE_OVER: &str = concat!(
     claims!()
 );
 
-/// What is to be sent, of claims that stand: a JSON array of [tenant, id, claim].
+/// What is to be sent, of claims that stand: a JSON array of [tenant, id, claim]. Effects beyond the budget ?2 do not come.
 pub(crate) const DELIVERIES: &str = "SELECT json_array(o.tenant, o.id, o.claim, o.event_id, o.kind, o.lane, o.sink, o.attempt, \
-       o.tries, o.denied_since, o.effect, o.subscription, s.sink, s.active) \
+       o.tries, o.denied_since, \
+       CASE WHEN sum(octet_length(o.effect)) OVER (ORDER BY c.key ROWS UNBOUNDED PRECEDING) - octet_length(o.effect) < ?2 \
+         THEN o.effect END, o.subscription, s.sink, s.active) \
      FROM json_each(?1) c CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 \
      LEFT JOIN subscriptions s ON s.tenant = o.tenant AND s.id = o.subscription \
      WHERE o.status = 'pending' AND o.claim = c.value->>2 AND o.claimed = 1";

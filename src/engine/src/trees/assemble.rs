@@ -60,7 +60,7 @@ pub(super) fn assemble(
         library: library.clone(),
         occupied: Vec::new(),
         adoptable: Vec::new(),
-        subscribed: false,
+        subscribed: 0,
     };
     let known: Vec<EntityName> = members.iter().map(|member| member.name.clone()).collect();
     if let Err(error) = add_own(&mut loaded, own, |name| known.contains(name)) {
@@ -118,7 +118,7 @@ pub(super) fn share(target: &Target, first: &Found, own: Vec<Read>, seen: Rememb
         seen_at_paths: seen.at_paths,
         occupied: Vec::new(),
         adoptable: Vec::new(),
-        subscribed: false,
+        subscribed: 0,
         ..(**first).clone()
     };
     let tree = loaded.family.clone();

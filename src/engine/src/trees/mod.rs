@@ -146,8 +146,8 @@ pub(crate) struct Loaded {
     pub(crate) occupied: Vec<(MachineId, EntityId)>,
     /// Those of them that are nobody's child.
     pub(crate) adoptable: Vec<Adoptable>,
-    /// Whether the tenant has subscriptions to machines.
-    pub(crate) subscribed: bool,
+    /// How many subscriptions the tenant has to machines.
+    pub(crate) subscribed: usize,
 }
 
 impl Loaded {
@@ -460,9 +460,10 @@ pub(crate) fn loaded_trees(
 ) -> Result<Vec<Found>, Error> {
     let Reading { known, whole } = reading;
     let (results, last) = results.split_at(results.len().saturating_sub(1));
-    let mut subscribed: BTreeSet<String> = BTreeSet::new();
+    let mut subscribed: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows_of(last, 0) {
-        subscribed.insert(decode(row)?);
+        let (tenant, count) = decode(row)?;
+        subscribed.insert(tenant, count);
     }
     let definitions = Definitions::read(rows_of(results, 2), targets, cache, known)?;
     let mut seen: Vec<Result<Remembered, Found>> =
@@ -492,7 +493,8 @@ pub(crate) fn loaded_trees(
         };
         let one = match one {
             Found::Loaded(mut loaded) => {
-                loaded.subscribed = subscribed.contains(target.name.tenant.as_str());
+                let count = subscribed.get(target.name.tenant.as_str());
+                loaded.subscribed = count.copied().unwrap_or_default();
                 Found::Loaded(loaded)
             }
             other => other,

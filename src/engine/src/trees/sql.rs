@@ -123,10 +123,11 @@ pub(crate) const SEEN_IN_TREES: &str = concat!(
      FROM found f CROSS JOIN history h ON h.id = f.row"
 );
 
-/// The tenants of which somebody may have to be told of transitions.
+/// How many subscriptions there are to the machines of each tenant.
 pub(crate) const SUBSCRIBED: &str = concat!(
-    "SELECT json_quote(t.tenant) FROM (SELECT DISTINCT value->>0 AS tenant FROM json_each(?1)) t WHERE ",
-    is_subscribed!("t.tenant")
+    "SELECT json_array(t.tenant, ",
+    is_subscribed!("t.tenant"),
+    ") FROM (SELECT DISTINCT value->>0 AS tenant FROM json_each(?1)) t"
 );
 
 /// The definitions that members run by, and the heads that children of theirs can be made of. Those of the hashes ?2 do
