@@ -28,11 +28,16 @@ export interface Delivery {
 }
 
 /**
- * What a sink does with a request: answers it, closes the connection, never answers, or answers twice, of which the
- * second is none that anybody asked for.
+ * What a sink does with a request: answers it, closes the connection, never answers, accepts with a body that never ends,
+ * fails with a body that stalls, or answers twice, of which the second is none that anybody asked for.
  */
 export type Reply =
-  { status: number; headers?: Record<string, string>; body?: string } | "close" | "hang" | "twice";
+  | { status: number; headers?: Record<string, string>; body?: string }
+  | "close"
+  | "hang"
+  | "endless"
+  | "stalling"
+  | "twice";
 
 export const ACCEPTED: Reply = { status: 204 };
 
@@ -119,6 +124,12 @@ export class Sink {
     } else if (reply === "hang") {
       this.#hanging.add(response);
       response.once("close", () => this.#hanging.delete(response));
+    } else if (reply === "endless") {
+      response.writeHead(200, { "content-type": "text/plain" });
+      const more = setInterval(() => response.write("more"), 50);
+      response.once("close", () => clearInterval(more));
+    } else if (reply === "stalling") {
+      response.writeHead(500, { "content-length": "100" }).write("so far");
     } else if (reply === "twice") {
       const once = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
       response.socket?.write(once + once);
@@ -309,4 +320,28 @@ export function turning(machine_id: string, ...actions: object[]): object {
     ],
     actions: actions.flatMap((action) => ["here", "there"].map((on_enter) => ({ on_enter, action }))),
   };
+}
+
+/** The states of a record at its versions, as many as a test has moves. */
+const STATES = Array.from({ length: 12 }, (_, index) => `s${index + 1}`);
+
+/** Makes a record in the first state. */
+export async function createRecord(at: Service, id: string): Promise<void> {
+  await at.expect(201, "POST", "/api/state/create", { body: { machine: "task", id, state: STATES[0] } });
+}
+
+/** Moves a record on from a version to the next. */
+export function moveRecord(at: Service, id: string, version: number): Promise<any> {
+  const [from, to] = [STATES[version - 1], STATES[version]];
+  return at.expect(200, "POST", "/api/state/transition", {
+    body: { machine: "task", id, from, to, expected_version: version },
+  });
+}
+
+/** What the receiver of a webhook of `turning` or of a presentation is told of the order. */
+export const ORDERED = { id: { $from: "/entity_id" }, version: { $from: "/state_version" } };
+
+/** Whose transition a delivery tells of, and which. */
+export function told(delivery: Delivery): { id: string; version: number } {
+  return delivery.body.data ?? delivery.body;
 }

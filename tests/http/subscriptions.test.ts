@@ -340,11 +340,11 @@ test("suspended: held and not counted; active again: offered in order, and nothi
   await service.runtime.scheduled();
   const rows = await outbox(service, "&status=pending", tenant);
   assert.deepEqual(
-    rows.map(({ phase, attempt }) => [phase, attempt]),
+    rows.map(({ entity_id, version, phase, attempt }) => [entity_id, version, phase, attempt]),
     [
-      ["held", 0],
-      ["held", 0],
-      ["held", 0],
+      ["h", 3, "held", 0],
+      ["h", 4, "queued", 0],
+      ["i", 2, "held", 0],
     ],
   );
   assert.equal(sink.at("/holds").length, 1);
@@ -438,6 +438,10 @@ test("S0.44, S0.49: presented again with a higher attempt and the same id, and d
   const [dead] = await outbox(service, "&status=dead", tenant);
   assert.deepEqual([dead?.version, dead?.attempt], [2, 3]);
   assert.match(dead?.error ?? "", /500/);
+  assert.ok(
+    service.log.some((line) => line.includes(dead?.id ?? "?")),
+    "and logged",
+  );
 });
 
 test("tenants are told of their own transitions alone", async () => {

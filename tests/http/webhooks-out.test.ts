@@ -147,6 +147,121 @@ test("what is not a committed transition of the event sends nothing", async () =
   assert.equal(sink.at("/quiet").length, 1);
 });
 
+test("S2.114, R19: `transition` and batches send as well, in the order of their events", async () => {
+  const tenant = "batches";
+  const body = {
+    id: { $from: "/entity_id" },
+    version: { $from: "/state_version" },
+    n: { $from: "/event/params/n" },
+  };
+  await service.register(turning("batched", webhook("/batched", { body })), tenant);
+  const event = (id: string, n: number, more: object = {}) => ({
+    event_type: "turn",
+    entity_key: "id",
+    params: { id, n },
+    ...more,
+  });
+  const events = [
+    event("x", 1),
+    event("y", 2),
+    event("x", 3),
+    event("x", 4, { dispatch: false }),
+    event("x", 5),
+    event("y", 6),
+  ];
+  const headers = { "idempotency-key": "batch-1" };
+  const batch = () =>
+    service.expect(200, "POST", "/api/machines/batched/evaluate/batch", {
+      body: { events },
+      headers,
+      tenant,
+    });
+  assert.equal((await batch()).succeeded, events.length);
+  await batch();
+  await service.expect(200, "POST", "/api/machines/batched/entities/y/transition", {
+    body: { event_type: "turn", params: { n: 7 } },
+    tenant,
+  });
+  await settled(service, tenant);
+  const told = (id: string) =>
+    sink
+      .at("/batched")
+      .filter((one) => one.body.id === id)
+      .map(({ body: { version, n } }) => [version, n]);
+  assert.deepEqual(told("x"), [
+    [2, 1],
+    [3, 3],
+    [5, 5],
+  ]);
+  assert.deepEqual(told("y"), [
+    [2, 2],
+    [3, 6],
+    [4, 7],
+  ]);
+});
+
+test("a cascade sends what its entities call for, each in a lane of its own", async () => {
+  const tenant = "cascades";
+  const body = { machine: { $from: "/machine_id" }, to: { $from: "/to_state" }, id: { $from: "/effect_id" } };
+  const action = webhook("/cascade", { body });
+  await service.register(
+    {
+      machine_id: "child",
+      states: ["busy", "fin"],
+      initial_state: "busy",
+      transitions: [{ from: "busy", to: "fin", on: "finish" }],
+      actions: [{ on_enter: "fin", action }],
+    },
+    tenant,
+  );
+  await service.register(
+    {
+      machine_id: "parent",
+      states: ["idle", "busy", "done"],
+      initial_state: "idle",
+      transitions: [{ from: "idle", to: "busy", on: "go" }],
+      sub_machines: { busy: { machine_id: "child", lifecycle: "managed", on_final: { fin: "done" } } },
+      actions: [
+        { on_enter: "busy", action },
+        { on_enter: "done", action },
+      ],
+    },
+    tenant,
+  );
+  await send(service, "parent", "p", "go", {}, { tenant });
+  await send(service, "child", "p::sub::busy", "finish", {}, { tenant });
+  const found = await arrived("/cascade", 3);
+  await settled(service, tenant);
+  assert.deepEqual(found.map(({ body: of }) => `${of.machine} ${of.to}`).toSorted(), [
+    "child fin",
+    "parent busy",
+    "parent done",
+  ]);
+  const [one, other] = (await outbox(service, "", tenant)).slice(1);
+  // Of one commit, and counted in it.
+  assert.equal(one?.id.replace(/\.\d+$/, ""), other?.id.replace(/\.\d+$/, ""));
+  assert.notEqual(one?.id, other?.id);
+});
+
+test("a receipt says of an event which effects it had", async () => {
+  const tenant = "receipts";
+  await service.register(machine("traced", webhook("/traced")), tenant);
+  const headers = { "idempotency-key": "evt-7" };
+  await send(service, "traced", "t", "go", {}, { tenant, timestamp: 4711, headers });
+  await settled(service, tenant);
+  const [effect] = await outbox(service, "", tenant);
+  const [receipt] = await service.expect(200, "GET", "/api/receipts/evt-7", { tenant });
+  assert.deepEqual([receipt.outcome, receipt.status, receipt.state_version], ["applied", 200, 2]);
+  assert.deepEqual(receipt.outbox, [effect?.id]);
+  const [row] = await service.expect(200, "GET", "/api/machines/traced/entities/t/history", { tenant });
+  const identity = encodeURIComponent(row.identity_key);
+  const event = await service.call("GET", `/api/receipts/${identity}?machine=traced&entity=t`, { tenant });
+  assert.equal(event.status, 200, event.text);
+  const [told] = [event.body].flat();
+  assert.deepEqual([told.outcome, told.outbox], ["applied", [effect?.id]]);
+  refused(await service.call("GET", "/api/receipts/evt-7", { tenant: "t2" }), 404, "NOT_FOUND");
+});
+
 test("every delivery is signed with the tenant's secret, through a rotation", async () => {
   const tenant = "rotates";
   await service.register(
@@ -243,6 +358,7 @@ test("secrets are never read back, and never stand in the database as they are",
 
 test("a header whose secret is missing keeps the webhook back until it is there", async () => {
   const tenant = "forgets";
+  await service.expect(201, "PUT", "/api/secrets/absent", { body: { value: "another's" }, tenant: "others" });
   const action = webhook("/forgot", { headers: { "x-api-key": { secret: "absent" } } });
   await service.register(machine("forgot", action), tenant);
   await send(service, "forgot", "f", "go", {}, { tenant });
