@@ -13,6 +13,7 @@ pub mod expiring;
 pub mod families;
 pub mod far;
 pub mod faults;
+pub mod keyed;
 pub mod outside;
 pub mod providers;
 pub mod records;
