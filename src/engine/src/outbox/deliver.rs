@@ -26,10 +26,12 @@ use crate::secrets::sealed_of;
 
 /// How many are sent at once: the platform's connections of one invocation.
 const MOST_IN_FLIGHT: usize = 6;
-/// How many of those go to a sink, and to all sinks of a tenant, that have accepted nothing by now.
+/// How many of those go to a sink that has accepted nothing by now.
 const MOST_UNPROVEN: usize = 2;
-/// From how many silent sinks on a tenant's other unproven ones are tried one by one.
-const TROUBLED: usize = 3;
+/// How many go to all such sinks of a tenant; and how many once several of them have been silent.
+const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [4, 2];
+/// How many silent sinks are several.
+const SEVERAL: usize = 3;
 /// How long what is claimed waits for such a sink, before it goes back.
 const MOST_WAIT_MS: i64 = 1_000;
 /// For how long it goes back, uncounted.
@@ -578,9 +580,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut rows = Vec::with_capacity(sent.len());
         let mut lanes = Vec::new();
         let mut fell_silent = Vec::new();
+        let mut ended = Vec::with_capacity(sent.len());
         for one in &sent {
             let (row, due) = self.marked(one, now);
             rows.push(row);
+            ended.push(due.is_none());
             match (&one.outcome, due) {
                 (Outcome::Accepted { .. } | Outcome::Dead { .. } | Outcome::Skipped, _) | (_, None) => {
                     lanes.push((&one.delivery.tenant, &one.delivery.lane));
@@ -618,8 +622,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         match self.batch(statements).await {
             Ok(results) => {
                 pump.queue.extend(claims_of(rows_of(&results, 1)));
-                for one in &sent {
-                    pump.report.count(one);
+                for (one, ended) in sent.iter().zip(ended) {
+                    pump.report.count(one, ended);
                 }
             }
             // Their claims run out, and they are presented again (S0.45).
@@ -672,11 +676,15 @@ impl Pump<'_> {
         let most_of_tenant = match (self.bounds.refills, silent) {
             // A request's own effects hold nobody else's up.
             (false, _) => MOST_IN_FLIGHT,
-            (true, TROUBLED..) => 1,
-            (true, _) => MOST_UNPROVEN,
+            (true, SEVERAL..) => MOST_UNPROVEN_OF_TENANT[1],
+            (true, _) => MOST_UNPROVEN_OF_TENANT[0],
         };
-        let full = of_sink.clone().count() >= MOST_UNPROVEN || of_tenant.clone().count() >= most_of_tenant;
-        full.then(|| of_tenant.map(|flight| flight.since).min()).flatten()
+        if of_sink.clone().count() >= MOST_UNPROVEN {
+            return of_sink.map(|flight| flight.since).min();
+        }
+        // As long as one of them is young, there will be room soon.
+        let full = of_tenant.clone().count() >= most_of_tenant;
+        full.then(|| of_tenant.map(|flight| flight.since).max()).flatten()
     }
 
     /// The database failed: nothing more is claimed in this pass.

@@ -54,10 +54,13 @@ impl Delivered {
         self.told.is_empty() && self.unmarked == 0
     }
 
-    pub(super) fn count(&mut self, sent: &Sent) {
+    /// Counts a delivery; `ended` says that it is not tried again.
+    pub(super) fn count(&mut self, sent: &Sent, ended: bool) {
         let (count, outcome, error) = match &sent.outcome {
             Outcome::Accepted { .. } => (&mut self.done, "done", None),
+            Outcome::Failed { error, .. } if ended => (&mut self.dead, "dead", Some(error.clone())),
             Outcome::Failed { error, .. } => (&mut self.failed, "failed", Some(error.clone())),
+            Outcome::Denied { status, .. } if ended => (&mut self.dead, "dead", Some(format!("{status}"))),
             Outcome::Denied { status, .. } => (&mut self.denied, "denied", Some(format!("{status}"))),
             Outcome::Dead { error } => (&mut self.dead, "dead", Some(error.clone())),
             Outcome::Skipped => (&mut self.skipped, "skipped", None),

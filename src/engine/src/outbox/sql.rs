@@ -27,17 +27,18 @@ pub(crate) const DUE_TENANTS: &str = "WITH RECURSIVE tenants (tenant, place) AS 
 /// How many tenants [`DUE_TENANTS`] looks at.
 pub(crate) const TENANTS_PER_LOOK: usize = 500;
 
-/// Claims what is due at ?1 until ?2, of the tenants of the JSON array ?4: at most ?3 rows, each tenant's oldest before any
-/// tenant's second.
+/// Claims what is due at ?1 until ?2, of the tenants of the JSON array ?4: at most ?3 rows, each tenant's first before any
+/// tenant's second; of each tenant, among its oldest, each sink's first before any sink's second.
 pub(crate) const CLAIM_DUE: &str = concat!(
     "WITH share (most) AS MATERIALIZED ( \
-       SELECT (CAST(?3 AS INTEGER) - 1) / max(json_array_length(?4), 1)) ",
+       SELECT (CAST(?3 AS INTEGER) + 63) / max(json_array_length(?4), 1)) ",
     claimed!(),
     "WHERE (tenant, id) IN (SELECT tenant, id FROM ( \
-       SELECT o.tenant, o.id, o.due_at, row_number() OVER (PARTITION BY o.tenant ORDER BY o.due_at) AS turn \
-       FROM json_each(?4) t CROSS JOIN outbox o INDEXED BY outbox_due ON o.tenant = t.value AND o.due_at IS NOT NULL \
-         AND o.due_at <= coalesce((SELECT k.due_at FROM outbox k INDEXED BY outbox_due WHERE k.tenant = t.value \
-           AND k.due_at IS NOT NULL AND k.due_at <= ?1 ORDER BY k.due_at LIMIT 1 OFFSET (SELECT most FROM share)), ?1)) \
+       SELECT tenant, id, due_at, row_number() OVER (PARTITION BY tenant ORDER BY of_sink, due_at) AS turn FROM ( \
+         SELECT o.tenant, o.id, o.due_at, row_number() OVER (PARTITION BY o.tenant, o.sink ORDER BY o.due_at) AS of_sink \
+         FROM json_each(?4) t CROSS JOIN outbox o INDEXED BY outbox_due ON o.tenant = t.value AND o.due_at IS NOT NULL \
+           AND o.due_at <= coalesce((SELECT k.due_at FROM outbox k INDEXED BY outbox_due WHERE k.tenant = t.value \
+             AND k.due_at IS NOT NULL AND k.due_at <= ?1 ORDER BY k.due_at LIMIT 1 OFFSET (SELECT most FROM share)), ?1))) \
      ORDER BY turn, due_at LIMIT ?3)",
     claims!()
 );
