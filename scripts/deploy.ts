@@ -1,6 +1,7 @@
 // `make deploy`: the Worker to Cloudflare, with its database made and migrated first. docs/deploy.md tells it in full.
 
 import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -25,6 +26,16 @@ function wrangler(args: string[], shown: boolean): { ok: boolean; output: string
 function step(what: string, args: string[]): void {
   console.log(`deploy: ${what}`);
   if (!wrangler(args, true).ok) throw new Refusal(`${what}: failed; what was done before stands`);
+}
+
+/** Gives the Worker a secret, which passes by no command line. */
+function secret(name: string, value: string): void {
+  const put = spawnSync(
+    process.execPath,
+    [join(ROOT, "node_modules", ".bin", "wrangler"), "secret", "put", name],
+    { cwd: ROOT, encoding: "utf8", input: value, stdio: ["pipe", "inherit", "inherit"] },
+  );
+  if (put.status !== 0) throw new Refusal(`setting the secret ${name}: failed; what was done before stands`);
 }
 
 /** The id of the database, which is made where there is none. */
@@ -60,7 +71,14 @@ function main(): void {
   // The schema first: the Worker of the version before answers 503 for the moment between, and touches nothing.
   step("migrating the database", ["d1", "migrations", "apply", DATABASE, "--remote"]);
   step("deploying the Worker", ["deploy"]);
-  if (!wrangler(["secret", "list"], false).output.includes("API_KEY")) {
+  const secrets = wrangler(["secret", "list"], false);
+  const has = (name: string): boolean => new RegExp(`"name":\\s*"${name}"`).test(secrets.output);
+  // Only where it is known that there is none: another key would leave every secret of before unreadable.
+  if (secrets.ok && !has("SECRETS_KEY")) {
+    secret("SECRETS_KEY", randomBytes(32).toString("base64"));
+    console.log("deploy: SECRETS_KEY was made, which secrets of tenants are sealed with; it is nowhere else");
+  }
+  if (!has("API_KEY")) {
     console.log("deploy: no API key is set, so that every request is answered 401. Set one:");
     console.log("  npx wrangler secret put API_KEY");
   }

@@ -4,11 +4,15 @@
 //   API_KEY                the key that callers must send (dev_secret)
 //   DATA                   the folder of the database, kept between runs (data)
 //   TIMEOUT_INTERVAL_SECS  how often due timers are looked for (10)
-//   LOG_LEVEL, CORS_ORIGINS  as for the Worker
+//   STATE_PERIOD           how often the outbox is looked at (5)
+//   SECRETS_KEY            what secrets are sealed with (made once, and kept in the folder of the database)
+//   WEBHOOK_ALLOW          hosts that webhooks may go to whatever their address (localhost,127.0.0.1,[::1])
+//   all other variables of docs/operations.md, as for the Worker
 //
 // The local runtime never fires a cron trigger, so the scheduled handler is driven from here.
 
-import { mkdirSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 
@@ -17,6 +21,27 @@ import { ROOT } from "./paths.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 
 const HOST = process.env["HOST"] ?? "127.0.0.1";
+
+/** Variables that reach the Worker as they are. */
+const PASSED = [
+  "LOG_LEVEL",
+  "CORS_ORIGINS",
+  "PERSONALITIES",
+  "STATE_STORE",
+  "STATE_DB_PATH",
+  "STATE_MAX_INFLIGHT",
+  "STATE_ACCEPT_TIMEOUT",
+  "STATE_RUN_TIMEOUT",
+  "STATE_STALE_AFTER",
+  "STATE_MAX_ATTEMPTS",
+  "STATE_RETENTION",
+  "STATE_MAX_DATA_BYTES",
+  "EVENT_CORE_INGEST_URL",
+  "PLATFORM_API_URL",
+  "PLATFORM_API_KEY",
+  "ACTION_RETRIES",
+  "NODE_NAME",
+];
 
 /** A reason to stop that a person can act on. */
 class Refusal extends Error {}
@@ -44,8 +69,34 @@ function portIsFree(port: number): Promise<void> {
   });
 }
 
+/** The key that secrets are sealed with: the operator's, or one that is made once and kept beside the database. */
+function secretsKey(data: string): string {
+  const given = process.env["SECRETS_KEY"];
+  if (given !== undefined && given !== "") return given;
+  const file = join(data, "secrets.key");
+  try {
+    // Never over one that is there: what it sealed could not be opened again.
+    writeFileSync(file, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw new Refusal(`the key of secrets cannot be kept in ${file}: ${String(error)}`);
+    }
+  }
+  return readFileSync(file, "utf8").trim();
+}
+
 function log(line: string): void {
   console.log(line);
+}
+
+/** What a misconfigured service says of itself. */
+function said(body: string): string | undefined {
+  try {
+    const { error } = JSON.parse(body) as { error: { code: string; message: string } };
+    return error.code === "MISCONFIGURED" ? error.message : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Drives the scheduled handler, one pass after another, until `stopped`. */
@@ -68,6 +119,7 @@ async function scan(runtime: Runtime, seconds: number, stopped: AbortSignal): Pr
 async function main(): Promise<void> {
   const port = whole("PORT", 3050, 1, 65_535);
   const seconds = whole("TIMEOUT_INTERVAL_SECS", 10, 1, 60);
+  const period = whole("STATE_PERIOD", 5, 1, 60);
   const key = process.env["API_KEY"] ?? "dev_secret";
   const data = resolve(ROOT, process.env["DATA"] ?? join(ROOT, "data"));
   await portIsFree(port);
@@ -83,21 +135,25 @@ async function main(): Promise<void> {
     ENVIRONMENT: "development",
     API_KEY: key,
     TIMEOUT_INTERVAL_SECS: String(seconds),
+    STATE_PERIOD: String(period),
+    SECRETS_KEY: secretsKey(data),
+    WEBHOOK_ALLOW: process.env["WEBHOOK_ALLOW"] ?? "localhost,127.0.0.1,[::1]",
   };
-  for (const name of ["LOG_LEVEL", "CORS_ORIGINS"]) {
+  for (const name of PASSED) {
     const value = process.env[name];
     if (value !== undefined) settings[name] = value;
   }
   const runtime = await startRuntime({ port, host: HOST, data, settings, onLog: log });
 
   // In development the Worker brings the database up to its schema with its first request.
+  // Settings that contradict each other are said here as well.
   const first = await fetch(`${runtime.url}/api/machines`, {
     headers: { authorization: `Bearer ${key}`, "x-tenant-id": "statewright" },
   });
   if (!first.ok) {
     const body = await first.text();
     await runtime.stop();
-    throw new Refusal(`the database in ${data} cannot be used: ${body}`);
+    throw new Refusal(said(body) ?? `the database in ${data} cannot be used: ${body}`);
   }
 
   log(`Statewright listens on ${runtime.url} (database in ${data}; Ctrl-C stops it). Try:`);
@@ -111,7 +167,8 @@ async function main(): Promise<void> {
     for (const signal of signals) process.once(signal, () => stop());
   });
 
-  const scanning = scan(runtime, seconds, stopping.signal);
+  // A pass looks at both: timers that are looked for sooner than asked are no worse for it.
+  const scanning = scan(runtime, Math.min(seconds, period), stopping.signal);
   await asked;
   log("stopping");
   stopping.abort();

@@ -56,6 +56,33 @@ test("the migrations that wrangler applies make the schema that a Worker in prod
   }
 });
 
+test("S0.54 to S0.64: wrangler.toml has every setting at its default, and the Worker takes them", async () => {
+  const config = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  const [, vars = ""] = /^\[vars\]\n([^]*?)^\[/m.exec(config) ?? [];
+  const settings = Object.fromEntries(
+    [...vars.matchAll(/^([A-Z_]+) = "(.*)"$/gm)].map(([, name, value]) => [name, value]),
+  ) as Record<string, string>;
+  const numbers = {
+    STATE_PERIOD: 5,
+    STATE_MAX_INFLIGHT: 32,
+    STATE_ACCEPT_TIMEOUT: 30,
+    STATE_RUN_TIMEOUT: 600,
+    STATE_STALE_AFTER: 300,
+    STATE_MAX_ATTEMPTS: 5,
+    STATE_RETENTION: 2_592_000,
+    STATE_MAX_DATA_BYTES: 65_536,
+  };
+  for (const [name, value] of Object.entries(numbers)) assert.equal(settings[name], String(value), name);
+  assert.equal(settings["STATE_STORE"], "sqlite");
+  assert.equal(settings["PERSONALITIES"], "state");
+  const service = await open({ settings: { ...settings, ENVIRONMENT: "development" } });
+  try {
+    await service.expect(200, "GET", "/api/machines");
+  } finally {
+    await service.runtime.stop();
+  }
+});
+
 test("who is not signed in is told so, and nothing is changed", () => {
   const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const env: NodeJS.ProcessEnv = {

@@ -325,6 +325,102 @@ test("/openapi.json is OpenAPI 3.1 and names every route", async () => {
       `GET ${entity}/events`,
       `GET ${entity}/history`,
       `POST ${entity}/release`,
+      "POST /api/state/create",
+      "POST /api/state/get",
+      "POST /api/state/transition",
+      "GET /api/secrets",
+      "PUT /api/secrets/{name}",
+      "DELETE /api/secrets/{name}",
+      "POST /api/secrets/{name}/rotate",
+      "DELETE /api/secrets/{name}/previous",
+      "GET /api/subscriptions",
+      "POST /api/subscriptions",
+      "GET /api/subscriptions/{subscription_id}",
+      "PUT /api/subscriptions/{subscription_id}",
+      "DELETE /api/subscriptions/{subscription_id}",
+      "GET /api/sources",
+      "GET /api/sources/{source_id}",
+      "PUT /api/sources/{source_id}",
+      "DELETE /api/sources/{source_id}",
+      "POST /api/sources/{source_id}/try",
+      "POST /hooks/{tenant}/{source_id}",
+      "GET /api/outbox",
+      "POST /api/outbox/redrive",
+      "POST /api/outbox/cancel",
+      "GET /api/outbox/{outbox_id}",
+      "POST /api/outbox/{outbox_id}/redrive",
+      "POST /api/outbox/{outbox_id}/cancel",
+      "GET /api/receipts/{key}",
     ].sort(),
   );
+});
+
+test("/openapi.json: what changes something takes an Idempotency-Key and says how it is told again", async () => {
+  const { paths } = await service.expect(200, "GET", "/openapi.json", { key: null, tenant: null });
+  const takes = (operation: any) =>
+    (operation.parameters ?? []).some(({ name }: { name: string }) => name === "Idempotency-Key");
+  const without: string[] = [];
+  for (const [path, methods] of Object.entries<any>(paths)) {
+    for (const [method, operation] of Object.entries<any>(methods)) {
+      if (method === "get") assert.ok(!takes(operation), path);
+      else if (!takes(operation)) without.push(path);
+      else {
+        assert.ok("422" in operation.responses, path);
+        const told = Object.entries<any>(operation.responses).filter(([status]) => status.startsWith("2"));
+        for (const [, answer] of told) assert.ok("Idempotency-Replayed" in answer.headers, path);
+      }
+    }
+  }
+  assert.deepEqual(without.sort(), [
+    "/api/machines/validate",
+    "/api/machines/{machine_id}/entities/{entity_id}/explain",
+    "/api/sources/{source_id}/try",
+    "/api/state/get",
+    "/hooks/{tenant}/{source_id}",
+  ]);
+});
+
+test("S0.65: settings that contradict each other are said, and nothing is served by them", async () => {
+  const settings = {
+    STATE_STALE_AFTER: "30",
+    STATE_ACCEPT_TIMEOUT: "30",
+    SECRETS_KEY: "c2hvcnQ=",
+    LOG_LEVEL: "error",
+  };
+  const broken = await open({ settings });
+  try {
+    for (const [method, path] of [
+      ["GET", "/api/machines"],
+      ["POST", "/hooks/t1/github"],
+    ] as const) {
+      const answer = await broken.call(method, path);
+      refused(answer, 503, "MISCONFIGURED", true);
+      assert.match(answer.body.error.message, /STATE_STALE_AFTER is 30 and STATE_ACCEPT_TIMEOUT is 30/);
+      assert.match(answer.body.error.message, /SECRETS_KEY/);
+      assert.doesNotMatch(answer.text, /c2hvcnQ/, "no secret is told");
+    }
+    refused(await broken.call("GET", "/api/machines", { key: null }), 401, "UNAUTHORIZED");
+    await broken.expect(200, "GET", "/health", { key: null });
+    await broken.expect(200, "GET", "/openapi.json", { key: null });
+    broken.log.length = 0;
+    await broken.runtime.scheduled();
+    assert.match(broken.log.join(), /"level":"error".*STATE_STALE_AFTER/);
+  } finally {
+    await broken.runtime.stop();
+  }
+});
+
+test("without SECRETS_KEY secrets are refused, and the rest is served", async () => {
+  const answer = await service.call("PUT", "/api/secrets/x", { body: { value: "y" } });
+  refused(answer, 503, "SECRETS_DISABLED");
+  assert.match(answer.body.error.message, /SECRETS_KEY/);
+  assert.deepEqual(await service.expect(200, "GET", "/api/secrets"), []);
+});
+
+test("/hooks takes POST alone, needs no API key, and tells an unknown source as it tells a wrong signature", async () => {
+  const unknown = await service.call("POST", "/hooks/t1/none", { key: null, tenant: null, raw: "x" });
+  refused(unknown, 401, "UNAUTHORIZED");
+  assert.equal((await service.call("GET", "/hooks/t1/none", { key: null })).status, 405);
+  const long = await service.call("POST", "/hooks/t1/none", { key: null, raw: "x".repeat(1_048_577) });
+  refused(long, 413, "PAYLOAD_TOO_LARGE");
 });

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -97,6 +98,15 @@ test("it starts in under 10 s, scans for timers, stops on Ctrl-C, and keeps its 
     API_KEY: "mine",
     TIMEOUT_INTERVAL_SECS: "1",
   };
+  let signature = (_: string): void => undefined;
+  const heard = new Promise<string>((hear) => (signature = hear));
+  const sink = createHttpServer((request, response) => {
+    signature(String(request.headers["webhook-signature"]));
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((listening) => sink.listen(0, "127.0.0.1", listening));
+  after(() => sink.close());
+  const sinkPort = (sink.address() as AddressInfo).port;
   const headers = { authorization: "Bearer mine", "x-tenant-id": "t", "content-type": "application/json" };
   const began = Date.now();
   const first = make(settings);
@@ -120,12 +130,27 @@ test("it starts in under 10 s, scans for timers, stops on Ctrl-C, and keeps its 
   await new Promise((wait) => setTimeout(wait, 3500));
   const history = await fetch(`${url}/api/machines/blink/entities/b/history`, { headers });
   assert.equal(((await history.json()) as object[]).length, 1, "the scanner ran without being asked");
+  const file = join(data, "secrets.key");
+  assert.equal(statSync(file).mode & 0o777, 0o600, "nobody else reads the key of secrets");
+  const key = readFileSync(file, "utf8");
+  assert.equal(Buffer.from(key.trim(), "base64").length, 32);
+  const put = (name: string, body: object) =>
+    fetch(`${url}/api/secrets/${name}`, { method: "PUT", headers, body: JSON.stringify(body) });
+  assert.equal((await put("webhook-signing", { value: "whsec_c2VjcmV0" })).status, 201);
+  const subscription = { source: "records", sink: { type: "webhook", url: `http://localhost:${sinkPort}/` } };
+  assert.equal((await post("/api/subscriptions", subscription)).status, 201, "localhost may be called");
+  const record = { machine: "wallet", id: "w", state: "open" };
+  const move = { machine: "wallet", id: "w", from: "open", to: "shut", expected_version: 1 };
+  assert.equal((await post("/api/state/create", record)).status, 201);
+  assert.equal((await post("/api/state/transition", move)).status, 200);
+  assert.match(await heard, /^v1,/, "its presentation is signed");
   await stop(first, "SIGINT");
 
   const second = make(settings);
   await second.says(LISTENS);
   const kept = await fetch(`${url}/api/machines/order`, { headers });
   assert.equal(kept.status, 200);
+  assert.equal(readFileSync(file, "utf8"), key, "the key is made once");
   await stop(second, "SIGTERM");
 });
 
@@ -145,4 +170,8 @@ test("a taken port and a bad setting are said plainly", async () => {
   const wrong = make({ PORT: "many", DATA: data });
   assert.notEqual(await wrong.ended, 0);
   assert.match(wrong.output(), /PORT is `many`; a whole number from 1 to 65535 is needed/);
+  const against = make({ PORT: String(await freePort()), DATA: data, STATE_STALE_AFTER: "20" });
+  assert.notEqual(await against.ended, 0);
+  assert.match(against.output(), /STATE_STALE_AFTER is 20 and STATE_ACCEPT_TIMEOUT is 30/);
+  assert.doesNotMatch(against.output(), /at .*\.ts:\d+/, "no stack trace");
 });
