@@ -18,7 +18,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random};
 use crate::error::{Error, error_body};
 use crate::load::EntityName;
-use crate::once::{Once, Origin, Replay, Scope};
+use crate::once::{KEPT_LONG_MS, Once, Origin, Replay, Scope};
 use crate::outbound::Outbound;
 use crate::request::{EventRequest, MAX_BODY_BYTES, json_bytes};
 use crate::secrets::check_name;
@@ -205,7 +205,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         fingerprint: String,
     ) -> Result<(&'static str, Map<String, Value>), Error> {
         let source = &registered.source;
-        let once = Once::named(format!("hook:{source_id}"), &mapped.identity, fingerprint);
+        let once = Once::named(
+            format!("hook:{source_id}"),
+            &mapped.identity,
+            fingerprint,
+            KEPT_LONG_MS,
+        );
         let origin = Origin {
             source: format!("hook:{source_id}"),
             ..self.scope.origin.clone()
@@ -252,8 +257,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Err(error @ (Error::Replayed(_) | Error::IdempotencyMismatch(_))) => Err(error),
             Err(error) => {
                 let about = refusal(&error, &name);
-                // A machine that is registered later takes what is delivered again.
-                if !matches!(error, Error::NoMachine(_)) {
+                // A machine that is registered later, or an entity that is made, takes what is delivered again.
+                if !matches!(error, Error::NoMachine(_) | Error::NoEntity { .. }) {
                     let body = serde_json::to_string(&about).unwrap_or_default();
                     self.settle_in(&scope, error.status(), Some(error.code()), Some(&body))
                         .await?;

@@ -20,8 +20,8 @@ use crate::outbound::Outbound;
 
 /// How long receipts of Idempotency-Keys are kept (S4.100).
 pub const KEPT_MS: i64 = 7 * 86_400_000;
-/// How long those of webhooks and of effects are kept: as long as rows of the outbox are, by default.
-pub const KEPT_LONG_MS: i64 = 30 * 86_400_000;
+/// How long those of webhooks are kept, and those of effects at least.
+pub(crate) const KEPT_LONG_MS: i64 = 30 * 86_400_000;
 /// Most characters of an Idempotency-Key (S4.99).
 const MOST_KEY: usize = 255;
 /// Most bytes of an answer that is kept: a row has at most 2 MB.
@@ -43,7 +43,7 @@ pub(crate) const EXPIRE: &str =
 /// Purges expired receipts, the oldest first.
 pub(crate) const PURGE: &str = "DELETE FROM inbox WHERE (tenant, key, scope, part) IN ( \
        SELECT tenant, key, scope, part FROM inbox WHERE expires_at <= ?1 AND (status <> 0 OR expires_at <= ?1 - 604800000) \
-       ORDER BY expires_at LIMIT 500)";
+       ORDER BY expires_at LIMIT 5000)";
 
 /// A request that is to have one effect, however often it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Once {
     }
 
     /// What a name given from outside identifies: a webhook's delivery, an effect. A name that is no key stands as its hash.
-    pub(crate) fn named(scope: String, name: &str, fingerprint: String) -> Self {
+    pub(crate) fn named(scope: String, name: &str, fingerprint: String, kept_ms: i64) -> Self {
         let key = if is_key(name) {
             name.to_owned()
         } else {
@@ -90,7 +90,7 @@ impl Once {
             key,
             scope,
             fingerprint,
-            kept_ms: KEPT_LONG_MS,
+            kept_ms,
             success: 200,
         }
     }

@@ -144,7 +144,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return Ok(vec![ReceiptView::Event(event)]);
         }
         // What is no key, such as the id of a strange webhook, is kept by its hash.
-        let kept = Once::named(String::new(), key, String::new()).key;
+        let kept = Once::named(String::new(), key, String::new(), 0).key;
         let params = [
             tenant.as_str().into(),
             kept.into(),

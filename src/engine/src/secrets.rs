@@ -35,6 +35,7 @@ pub(crate) const COUNT: &str = "SELECT json_array(count(*)) FROM secrets WHERE t
 /// Aborts unless a secret is at the version that it was read at (0: there is none), and there is room for a new one.
 pub(crate) const STANDS: &str = "INSERT INTO violations (violated) SELECT 'secret' \
      WHERE coalesce((SELECT version FROM secrets WHERE tenant = ?1 AND name = ?2), 0) <> ?3 \
+       OR coalesce((SELECT current FROM secrets WHERE tenant = ?1 AND name = ?2), '') <> ?5 \
        OR ?3 = 0 AND (SELECT count(*) FROM secrets WHERE tenant = ?1) >= ?4";
 
 /// Writes a secret.
@@ -345,7 +346,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 },
             };
             match self
-                .write_in(&self.scope, write(tenant, name, version, &next, now), receipt)
+                .write_in(
+                    &self.scope,
+                    write(tenant, name, found.as_ref(), &next, now),
+                    receipt,
+                )
                 .await
             {
                 Ok(_) => return Ok((secret, created)),
@@ -435,12 +440,15 @@ fn next(
     }
 }
 
-fn write(tenant: &TenantId, name: &str, version: u64, next: &Found, now: Millis) -> Vec<Statement> {
+fn write(tenant: &TenantId, name: &str, found: Option<&Found>, next: &Found, now: Millis) -> Vec<Statement> {
     let number = |number: u64| Param::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let key = || -> [Param; 2] { [tenant.as_str().into(), name.into()] };
     let [owner, named] = key();
     let most = number(MOST_SECRETS as u64);
-    let stands = Statement::new(STANDS, [owner, named, number(version), most]);
+    let version = number(found.map_or(0, |found| found.version));
+    // One that was deleted and made again may have the same version.
+    let current = found.map_or("", |found| &found.current);
+    let stands = Statement::new(STANDS, [owner, named, version, most, current.into()]);
     let [owner, named] = key();
     let params = [
         owner,

@@ -11,12 +11,11 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use statewright_core::ids::Millis;
 use support::START;
 use support::far::Chance;
+use support::order::{assert_in_order, assert_lanes_are_whole, by_lane};
 use support::outside::{Act, Place, Received, Running, answers, run_all, run_killed, step, waits};
 use support::world::t1;
 
@@ -30,91 +29,6 @@ fn talking(machine: &str, url: &str) -> Value {
         "transitions": [{"from": "on", "to": "on", "on": "go"}],
         "actions": [{"on_enter": "on", "action": {"type": "webhook", "url": url,
             "body": {"id": {"$from": "/entity_id"}, "version": {"$from": "/state_version"}}}}]})
-}
-
-/// What a receiver has got, by lane: url and entity or record; the versions in the order of their arrival.
-fn by_lane(received: &[Received]) -> BTreeMap<(String, String), Vec<(u64, bool)>> {
-    let mut lanes: BTreeMap<(String, String), Vec<(u64, bool)>> = BTreeMap::new();
-    for one in received {
-        let body = one.json();
-        let data = body.get("data").unwrap_or(&body);
-        let machine = data["machine"]
-            .as_str()
-            .map_or(String::new(), |machine| format!("{machine}/"));
-        let lane = (
-            one.url.clone(),
-            format!("{machine}{}", data["id"].as_str().unwrap()),
-        );
-        let version = data["version"].as_u64().unwrap();
-        lanes.entry(lane).or_default().push((version, one.accepted()));
-    }
-    lanes
-}
-
-/// Every version from `first` to `last` is there, none before the one below it was accepted or is over otherwise.
-fn assert_in_order(place: &Place, received: &[Received], what: &str) {
-    let over: BTreeMap<(String, u64), String> = place
-        .outbox()
-        .iter()
-        .map(|row| {
-            let id = (
-                row["event_id"].as_str().unwrap().to_owned(),
-                row["version"].as_u64().unwrap(),
-            );
-            (id, row["status"].as_str().unwrap().to_owned())
-        })
-        .collect();
-    for (lane, seen) in by_lane(received) {
-        let mut last = 0;
-        for (place, (version, _)) in seen.iter().enumerate() {
-            assert!(
-                *version >= last,
-                "{what}: {lane:?}: {version} after {last}: {seen:?}"
-            );
-            if *version > last && last > 0 {
-                let before = &seen[..place];
-                let accepted = before.iter().any(|(one, accepted)| *one == last && *accepted);
-                let dead = over
-                    .iter()
-                    .any(|((_, version), status)| *version == last && status == "dead");
-                assert!(accepted || dead, "{what}: {lane:?}: {last} is not over: {seen:?}");
-                assert_eq!(*version, last + 1, "{what}: {lane:?}: one is left out: {seen:?}");
-            }
-            last = *version;
-        }
-    }
-}
-
-/// What no outbox may hold, each as rows that show it.
-fn assert_lanes_are_whole(place: &Place, what: &str) {
-    for (wrong, condition) in [
-        (
-            "two of a lane are due",
-            "status = 'pending' AND due_at IS NOT NULL GROUP BY tenant, lane HAVING count(*) > 1",
-        ),
-        (
-            "one is due behind another",
-            "due_at IS NOT NULL AND EXISTS (SELECT 1 FROM outbox p WHERE p.tenant = outbox.tenant AND p.lane = outbox.lane \
-             AND p.status = 'pending' AND (p.version, p.place) < (outbox.version, outbox.place)) GROUP BY id",
-        ),
-        (
-            "a lane has nobody who is due or held",
-            "status = 'pending' GROUP BY tenant, lane HAVING max(due_at IS NOT NULL OR held = 1) = 0",
-        ),
-        (
-            "claimed, and not due back",
-            "claimed = 1 AND due_at IS NULL GROUP BY id",
-        ),
-        (
-            "claimed, and over",
-            "claimed = 1 AND status <> 'pending' GROUP BY id",
-        ),
-    ] {
-        let found = place.number(&format!(
-            "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE {condition})"
-        ));
-        assert_eq!(found, Some(0), "{what}: {wrong}");
-    }
 }
 
 #[test]
@@ -396,7 +310,8 @@ fn s0_57_a_pass_claims_no_more_than_it_may_and_each_sinks_first_before_any_sinks
         let first_of_others: Vec<usize> = (1..5)
             .map(|sink| received.iter().position(|one| one.url == url(sink)).unwrap())
             .collect();
-        let bound = if most == 1 { 64 } else { 12 };
+        // Of one claim, any may be the first to go.
+        let bound = [64, 12, 32][[1, 4, 32].iter().position(|one| *one == most).unwrap()];
         assert!(
             first_of_others.iter().all(|at| *at < bound),
             "with {most} at a time the others came at {first_of_others:?}"

@@ -42,6 +42,8 @@ const LOOK_AGAIN_MS: i64 = 1_000;
 const MOST_READ: usize = 32;
 /// About how many bytes of effects are read at once; one is read in any case.
 const MOST_READ_BYTES: i64 = 2 * 1024 * 1024;
+/// How many rounds of upkeep one purge makes: what comes in a minute goes in one.
+const ROUNDS_OF_UPKEEP: usize = 4;
 /// How many claims are given back by one statement.
 const MOST_GIVEN_BACK: usize = 1_000;
 /// How long after a request's answer its effects are begun to be sent: the runtime ends what is left behind soon after.
@@ -198,7 +200,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// # Errors
     /// The database failed.
     pub async fn purge(&self) -> Result<(), Error> {
-        self.upkeep().await?;
+        for _ in 0..ROUNDS_OF_UPKEEP {
+            self.upkeep().await?;
+        }
         let now = self.clock.now();
         self.batch(vec![Statement::new(PURGE, [now.into()])]).await?;
         Ok(())
@@ -287,7 +291,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// A place to begin with among the tenants, so that no tenant is always the last.
-    fn somewhere(&self) -> String {
+    pub(crate) fn somewhere(&self) -> String {
         const PLACES: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
         let [a, b, ..] = self.random.bytes();
         let place = |byte: u8| char::from(PLACES.get(usize::from(byte & 31)).copied().unwrap_or(b'0'));

@@ -17,7 +17,7 @@ use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::outcome_of;
 use crate::load::EntityName;
-use crate::once::{Once, Origin, Scope, fingerprint};
+use crate::once::{KEPT_LONG_MS, KEPT_MS, Once, Origin, Scope, fingerprint};
 use crate::outbound::{Outbound, OutboundRequest, OutboundResponse, SendFailure};
 use crate::request::{self, EventRequest};
 use crate::signature;
@@ -425,10 +425,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         name: &EntityName,
         event: &EventRequest,
     ) -> Outcome {
+        // Longer than the row itself, which can be redriven as long as it is there.
+        let retention = i64::try_from(self.settings.retention_ms).unwrap_or(i64::MAX);
+        let kept_ms = retention.saturating_add(KEPT_MS).max(KEPT_LONG_MS);
         let once = Once::named(
             "effect".to_owned(),
             &delivery.id,
             fingerprint("", delivery.effect.as_bytes()),
+            kept_ms,
         );
         let origin = Origin {
             source: format!("effect:{}", delivery.id),

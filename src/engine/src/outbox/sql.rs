@@ -62,11 +62,13 @@ pub(crate) const CLAIM_THESE: &str = concat!(
     claims!()
 );
 
-/// Claims the rows that lanes of the JSON array ?3, [tenant, lane], have got to.
+/// Claims the rows that lanes of the JSON array ?3, [tenant, lane], have got to: the first of each, where it is its turn.
 pub(crate) const CLAIM_NEXT: &str = concat!(
     claimed!(),
-    "WHERE (tenant, id) IN (SELECT n.tenant, n.id FROM json_each(?3) l CROSS JOIN outbox n INDEXED BY outbox_lanes ON n.tenant = l.value->>0 \
-       AND n.lane = l.value->>1 AND n.status = 'pending' WHERE n.claimed = 0 AND n.due_at <= ?1)",
+    "WHERE (tenant, id) IN (SELECT l.value->>0, (SELECT n.id FROM outbox n INDEXED BY outbox_lanes \
+         WHERE n.tenant = l.value->>0 AND n.lane = l.value->>1 AND n.status = 'pending' \
+         ORDER BY n.version, n.place LIMIT 1) FROM json_each(?3) l) \
+       AND status = 'pending' AND claimed = 0 AND due_at <= ?1",
     claims!()
 );
 

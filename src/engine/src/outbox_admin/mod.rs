@@ -385,7 +385,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let now = self.clock.now();
         let [a, b, c, d, ..] = self.random.bytes();
         let mut batch = Vec::from(purge(now, self.settings.retention_ms, [a, b, c, d]));
-        batch.push(Statement::new(STRANDED, [MOST_STRANDED.into()]));
+        // Begun anywhere every other time, so that none is behind too many others for ever.
+        let behind = if a & 1 == 0 {
+            String::new()
+        } else {
+            self.somewhere()
+        };
+        batch.push(Statement::new(STRANDED, [MOST_STRANDED.into(), behind.into()]));
         let results = self.batch(batch).await?;
         let mut released = Vec::new();
         for row in rows_of(&results, 3) {

@@ -182,7 +182,7 @@ pub(crate) const PURGE: &str = "DELETE FROM outbox WHERE (tenant, id) IN ( \
 /// Subscriptions that rows are held for although they are not suspended, or gone; found by leaps over the held.
 pub(crate) const STRANDED: &str = "WITH RECURSIVE pairs (pair) AS ( \
        SELECT (SELECT json_array(tenant, subscription) FROM outbox \
-         WHERE held = 1 AND tenant > '' ORDER BY tenant, subscription LIMIT 1) \
+         WHERE held = 1 AND tenant > ?2 ORDER BY tenant, subscription LIMIT 1) \
        UNION ALL SELECT (SELECT json_array(n.tenant, n.subscription) FROM outbox n \
            WHERE n.held = 1 AND (n.tenant, n.subscription) > (p.pair->>0, p.pair->>1) \
            ORDER BY n.tenant, n.subscription LIMIT 1) \

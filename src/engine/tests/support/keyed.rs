@@ -490,6 +490,8 @@ pub fn plainly(told: &Told) -> (u16, Option<Value>) {
                     "value",
                     "event_id",
                     "created_at",
+                    "due_at",
+                    "finished_at",
                     "updated_at",
                     "rotated_at",
                     "entered_at",

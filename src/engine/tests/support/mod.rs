@@ -14,6 +14,7 @@ pub mod families;
 pub mod far;
 pub mod faults;
 pub mod keyed;
+pub mod order;
 pub mod outside;
 pub mod providers;
 pub mod records;
