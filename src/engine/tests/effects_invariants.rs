@@ -173,7 +173,7 @@ fn furnish(place: &Place, who: &TenantId) {
         run(
             "a subscription",
             place
-                .run(place.engine().put_subscription(who, "s", body.as_bytes()))
+                .run(place.engine().put_subscription(who, source, body.as_bytes()))
                 .is_ok(),
         );
     }
@@ -199,7 +199,7 @@ fn i9_no_operation_with_a_key_touches_what_another_tenant_has() {
         let place = op.place();
         furnish(&place, &tenant("t2"));
         let before = rows_of(&place, "t2");
-        assert!(before.len() > 10);
+        assert!(before.len() > 8, "{before:#?}");
         let faulty = Faulty::new(place.sqlite.clone());
         let body = op.bytes();
         let engine = op.engine(&place, &faulty, Some("k"), &body);
