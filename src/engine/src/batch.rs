@@ -229,11 +229,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         let kept = match self.begin_batch(keyed).await? {
             Begun::Answered(kept) => {
-                let answer = summed(&ids, answers, kept, true);
-                return Err(Error::Replayed(Box::new(Replay {
-                    status: 200,
-                    answer: serde_json::to_string(&answer).ok(),
-                })));
+                return Err(replayed(&summed(&ids, answers, kept, true)));
             }
             Begun::Ours(kept) => kept,
         };
@@ -255,6 +251,13 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         self.apply_groups(open, &mut answers, Some(&keeping)).await;
         let answer = summed(&ids, answers, kept, false);
+        // Where some are to be sent again, another may have taken this batch over, and answered it.
+        if answer.results.iter().any(BatchResult::invites_retry)
+            && let Ok(Begun::Answered(kept)) = self.begin_batch(keyed).await
+        {
+            let none = ids.iter().map(|_| None).collect();
+            return Err(replayed(&summed(&ids, none, kept, true)));
+        }
         let kept = keeping.kept.take();
         self.finish_batch(keyed, &answer, &kept, &keeping.met.take())
             .await;
@@ -642,6 +645,13 @@ impl Decided {
         }
         groups
     }
+}
+
+fn replayed(answer: &BatchAnswer) -> Error {
+    Error::Replayed(Box::new(Replay {
+        status: 200,
+        answer: serde_json::to_string(answer).ok(),
+    }))
 }
 
 /// About how many bytes an answer has. What is short in every answer is not looked at.

@@ -166,17 +166,18 @@ fn every_outcome_is_told_and_counted() {
     let (status, again) = send(event("new", "note"));
     assert_eq!(
         (status, &again["outcome"], &again["code"]),
-        (200, &json!("duplicate"), &json!("NOT_FOUND"))
+        (200, &json!("refused"), &json!("NOT_FOUND")),
+        "an entity that is made later takes what is delivered again"
     );
     assert_eq!(again["error"], body["error"]);
     assert_eq!(hooks.send("in", &plain("wrong", event("e", "note"))).0, 401);
     assert_eq!(
         hooks.counts("in"),
-        json!({"applied": 1, "duplicate": 3, "no_transition": 1, "unmapped": 1, "refused": 1, "bad_signature": 1})
+        json!({"applied": 1, "duplicate": 2, "no_transition": 1, "unmapped": 1, "refused": 2, "bad_signature": 1})
     );
     assert_eq!(hooks.events("m", "e").len(), 1);
     // Only what became of events is a receipt.
-    assert_eq!(hooks.sqlite.count("inbox"), 3);
+    assert_eq!(hooks.sqlite.count("inbox"), 2);
 }
 
 #[test]
@@ -190,7 +191,12 @@ fn what_is_not_signed_or_of_no_source_is_told_alike_and_leaves_a_counter_at_most
     hooks.source(&t1(), "lost", &lost);
     let signed = plain("secret", event("e", "note"));
     let unsigned = Delivery::of(&[], event("e", "note"));
-    let before = hooks.sqlite.dump();
+    let stored = || {
+        let dump = hooks.sqlite.dump();
+        let rows = dump.lines().filter(|line| !line.starts_with("source_counts"));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let before = stored();
     let (_, expected) = hooks.send("in", &unsigned);
     assert_eq!(expected["error"]["code"], "UNAUTHORIZED");
     for (id, delivery) in [
@@ -208,7 +214,7 @@ fn what_is_not_signed_or_of_no_source_is_told_alike_and_leaves_a_counter_at_most
         assert_eq!(hooks.send(id, delivery), (401, expected.clone()), "{id}");
     }
     assert_eq!(send(&hooks.engine, &tenant("t2"), "in", &signed), (401, expected));
-    assert_eq!(hooks.sqlite.dump(), before);
+    assert_eq!(stored(), before);
     assert_eq!(hooks.sqlite.count("inbox"), 0);
     // Counted where there is a source that is active, and nowhere else.
     assert_eq!(hooks.counts("in"), json!({"bad_signature": 3}));

@@ -59,11 +59,13 @@ fn a_try_shows_what_would_be_without_a_trace() {
         (&json!(false), &json!("body"), &Value::Null)
     );
     assert!(none["problem"].as_str().unwrap().contains("no JSON"), "{none}");
+    assert_eq!(hooks.sqlite.dump(), before);
     // Neither a source that is off nor a missing secret is in its way.
     let mut off = source(&json!({}));
     off["active"] = json!(false);
     off["secret"] = json!("nothing");
     hooks.source(&t1(), "in", &off);
+    let before = hooks.sqlite.dump();
     let (_, tried) = hooks.try_source("in", &json!({"body": body, "headers": {"x-signature": signed}}));
     assert_eq!(
         (&tried["mapped"], &tried["signature"], &tried["signature_problem"]),

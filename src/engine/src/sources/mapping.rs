@@ -333,10 +333,8 @@ impl Mapping {
             let path = format!("mapping.params[{}]", Value::from(name.as_str()));
             if let Some(value) = place.value(&path, from)? {
                 // Counted as they come: a large part of the body can be named by each.
-                bytes = bytes
-                    .saturating_add(json_bytes(&value))
-                    .saturating_add(name.len())
-                    .saturating_add(4);
+                let comma = usize::from(!params.is_empty());
+                bytes = bytes.saturating_add(json_bytes(name) + json_bytes(&value) + 1 + comma);
                 if bytes > MAX_PARAMS_BYTES {
                     let problem = format!("the params have more than {MAX_PARAMS_BYTES} bytes");
                     return Err(Unmapped::new(&path, problem));

@@ -205,7 +205,10 @@ impl Sqlite {
                         integer.unsigned_abs() <= 1 << 53,
                         "an integer that JavaScript may alter: {integer}"
                     );
-                    prepared.raw_bind_parameter(place + 1, integer).unwrap();
+                    // D1 binds every number as a double.
+                    #[expect(clippy::cast_precision_loss, reason = "it was just looked at")]
+                    let double = *integer as f64;
+                    prepared.raw_bind_parameter(place + 1, double).unwrap();
                 }
                 Param::Text(text) => {
                     assert!(text.len() <= 2_000_000, "D1: 2 MB a string");
