@@ -78,7 +78,9 @@ fn a_try_shows_what_would_be_without_a_trace() {
     // A handshake is told as such.
     let mut slack = source(&json!({}));
     slack["scheme"] = json!({"type": "slack"});
+    assert_eq!(hooks.sqlite.dump(), before);
     hooks.source(&t1(), "slack", &slack);
+    let before = hooks.sqlite.dump();
     let (_, tried) = hooks.try_source(
         "slack",
         &json!({"body": {"type": "url_verification", "challenge": "c"}}),
