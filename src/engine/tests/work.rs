@@ -17,7 +17,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use statewright_engine::EntityQuery;
 use statewright_engine::history::HistoryQuery;
+use statewright_engine::once::Once;
 use statewright_engine::page::Paging;
+use support::outside::{Act, OutEngine, Place};
 use support::world::{
     World, WorldEngine, clocked, create, delete, evaluate, jammed, order, put, register, t1, wider,
 };
@@ -49,6 +51,13 @@ fn filled(many: usize) -> Rc<World> {
         "INSERT INTO revisions SELECT 't1', printf('m%07d', i), 1, 1, NULL, 'h', NULL, '{\"machine_id\":\"m\"}', 'c', i, '[]' FROM n".to_owned(),
         "INSERT INTO revisions SELECT 't1', 'jammed', i + 1, i + 1, NULL, 'h', NULL, '{\"machine_id\":\"jammed\"}', 'c', i, '[]' FROM n".to_owned(),
         format!("UPDATE machines SET head = {many} WHERE machine_id = 'jammed'"),
+        // Effects that are over, that wait in a lane of their own, that wait behind it, and another tenant's; receipts; records.
+        effects("done", "'t1'", "printf('a%07d', i)", "NULL"),
+        effects("pending", "'t1'", "'long'", "NULL"),
+        effects("pending", "'t1'", "printf('w%07d', i)", &format!("{far} + i")),
+        effects("pending", "'t2'", "printf('w%07d', i)", &format!("{far} + i")),
+        "INSERT INTO inbox (tenant, key, scope, part, fingerprint, status, answer, outcome, uid, created_at, expires_at) SELECT 't1', printf('k%07d', i), 'POST /x', -1, 'f', 200, '{}', 'applied', printf('u%07d', i), 1, 9000000000000 FROM n".to_owned(),
+        "INSERT INTO records SELECT 't1', 'm', printf('x%07d', i), printf('r%07d', i), 'a', 1, 'null', 'c', 1, 1 FROM n".to_owned(),
         "INSERT INTO entries SELECT printf('d%07d', i), 'a', 't2', 'other', printf('x%07d', i), 'idle', 1, 1, NULL, 1, NULL, NULL, 3, 'e', 'parked' FROM n".to_owned(),
     ];
     for sql in fill {
@@ -65,6 +74,16 @@ fn filled(many: usize) -> Rc<World> {
     evaluate(&world.engine, "order", &event("warm", "note", 1));
     evaluate(&world.engine, "clocked", &event("warm", "note", 1));
     world
+}
+
+/// As many effects of a tenant in such a lane, due at a time.
+fn effects(status: &str, tenant: &str, lane: &str, due: &str) -> String {
+    let finished = if status == "pending" { "NULL" } else { "1" };
+    format!(
+        "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, effect, \
+         due_at, created_at, finished_at) SELECT {tenant}, printf('0{status}%d%07d', length({lane}), i), 'e', 'webhook', '{status}', \
+         {lane}, i, 0, {tenant} || char(10) || printf('s%07d', i), 't', 'order', 'x', '{{}}', {due}, 1, {finished} FROM n"
+    )
 }
 
 /// What it is called, and what it does where there are so many of each.
@@ -379,4 +398,116 @@ fn re_arming_takes_a_bounded_part_of_a_machine_in_each_pass() {
     for (few, many) in all(500).into_iter().zip(all(6_000)) {
         assert!(many <= few + few / 50, "{many} steps, not {few}");
     }
+}
+
+/// A machine that calls for a webhook, an entity of it, a subscription of each kind, and a record.
+fn loud(world: &World) -> Place {
+    let place = Place::over(world.sqlite.clone());
+    let action = json!({"type": "webhook", "url": "https://a.example/"});
+    place.register(
+        &json!({"machine_id": "loud", "states": ["on"], "initial_state": "on",
+        "transitions": [{"from": "on", "to": "on", "on": "go"}],
+        "actions": [{"on_enter": "on", "action": action}]}),
+    );
+    for source in ["machines", "records"] {
+        let sink = json!({"type": "webhook", "url": "https://sink.example/"});
+        place.subscribe(source, &json!({"source": source, "sink": sink}));
+    }
+    place.record("e");
+    place.event("loud", "e", "none");
+    place
+}
+
+/// What it is called, and what it does.
+type Effect = (&'static str, fn(&Place));
+
+fn of_effects() -> Vec<Effect> {
+    fn keyed(place: &Place) -> OutEngine {
+        let once = Once::request("k", "POST /x", "", b"{}", 200).unwrap();
+        place.engine().keyed(once, Some(&t1()))
+    }
+    vec![
+        ("an event with effects", |place| {
+            place.event_by(&place.engine(), "loud", "e", "go");
+        }),
+        ("an event with a key", |place| {
+            place.event_by(&keyed(place), "loud", "e", "go");
+        }),
+        ("an event and the delivery of its effects", |place| {
+            assert_eq!(place.event("loud", "e", "go").1.done, 2);
+        }),
+        ("a move of a record and its delivery", |place| {
+            let engine = place.engine();
+            place.move_by(&engine, "e", "a", 1, "b");
+            assert_eq!(place.run(engine.deliver_claimed()).done, 1);
+        }),
+        ("a pass with nothing due", |place| {
+            assert_eq!(place.pass().done, 0);
+        }),
+        ("a pass with one due", |place| {
+            place.event_by(&place.engine(), "loud", "e", "go");
+            place.sqlite.execute(
+                "UPDATE outbox SET due_at = 1, claimed = 0 WHERE machine_id = 'loud' AND kind = 'webhook'",
+            );
+            assert_eq!(place.pass().done, 1);
+        }),
+        ("an effect", |place| {
+            place.event_by(&place.engine(), "loud", "e", "go");
+            let id = place.sqlite.connection.borrow().query_row(
+                "SELECT id FROM outbox WHERE machine_id = 'loud' AND kind = 'webhook'",
+                [],
+                |row| row.get::<_, String>(0),
+            );
+            place.run(place.engine().get_outbox(&t1(), &id.unwrap())).unwrap();
+        }),
+        ("what became of a key", |place| {
+            place
+                .run(place.engine().receipts(&t1(), "k0000007", None, None))
+                .unwrap();
+        }),
+    ]
+}
+
+#[test]
+fn s4_183_what_is_stored_beside_adds_nothing_to_effects_keys_and_records() {
+    let all = |many: usize| -> BTreeMap<&str, i64> {
+        let world = filled(many);
+        let place = loud(&world);
+        let measure = |(name, work): Effect| (name, measured(&world, || work(&place)));
+        of_effects().into_iter().map(measure).collect()
+    };
+    let (few, many) = (all(300), all(6_000));
+    for (name, steps) in many {
+        assert!(
+            steps <= few[name] + few[name] / 50,
+            "{name}: {steps} steps, not {}",
+            few[name]
+        );
+    }
+}
+
+#[test]
+fn i7_a_lane_with_a_long_tail_costs_no_more_to_go_on_with() {
+    let all = |many: usize| -> i64 {
+        let world = filled(300);
+        let place = loud(&world);
+        let engine = place.engine();
+        place.event_by(&engine, "loud", "e", "go");
+        // What waits behind the first of its lane.
+        world.sqlite.execute(&format!(
+            "INSERT INTO outbox (tenant, id, event_id, kind, status, lane, version, place, sink, target, machine_id, entity_id, \
+             effect, created_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {many}) \
+             SELECT o.tenant, printf('z%07d', i), 'e', 'webhook', 'pending', o.lane, 10 + i, 0, o.sink, o.target, 'loud', 'e', \
+             o.effect, 1 FROM n CROSS JOIN (SELECT * FROM outbox WHERE machine_id = 'loud' AND kind = 'webhook') o"
+        ));
+        measured(&world, || {
+            // The first is sent, and the next one let go and claimed; then time is over.
+            place
+                .outside
+                .always("https://a.example/", Act::Answer(8_000, 200, None, String::new()));
+            place.run(engine.deliver_claimed());
+        })
+    };
+    let (short, long) = (all(100), all(5_000));
+    assert!(long <= short + short / 50, "{long} steps, not {short}");
 }
