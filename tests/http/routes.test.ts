@@ -404,7 +404,9 @@ test("S0.65: settings that contradict each other are said, and nothing is served
     await broken.expect(200, "GET", "/openapi.json", { key: null });
     broken.log.length = 0;
     await broken.runtime.scheduled();
-    assert.match(broken.log.join(), /"level":"error".*STATE_STALE_AFTER/);
+    const told = JSON.parse(broken.log[0] ?? "{}");
+    assert.equal(told.level, "error");
+    assert.match(told.error, /STATE_STALE_AFTER/);
   } finally {
     await broken.runtime.stop();
   }
