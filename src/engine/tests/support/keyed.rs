@@ -194,13 +194,13 @@ fn subscription() -> Value {
 /// Every operation that takes a key, but for batches.
 pub fn ops() -> Vec<Op> {
     macro_rules! op {
-        ($name:literal, $success:literal, $body:expr, $before:expr, $probe:ident, |$engine:ident, $bytes:ident| $run:expr) => {
+        ($name:literal, $success:literal, $body:expr, $before:expr, $probe:ident, |$engine:ident, $bytes:ident| $run:block) => {
             Op {
                 name: $name,
                 success: $success,
                 body: || $body,
                 before: $before,
-                run: |$engine, $bytes| Box::pin(async move { $run }),
+                run: |$engine, $bytes| Box::pin(async move $run),
                 probe: $probe,
             }
         };
@@ -278,7 +278,7 @@ pub fn ops() -> Vec<Op> {
             },
             loud,
             MACHINES,
-            |engine, body| told(201, engine.create_machine(&t1(), &body).await)
+            |engine, body| { told(201, engine.create_machine(&t1(), &body).await) }
         ),
         op!(
             "put machine",
@@ -315,7 +315,7 @@ pub fn ops() -> Vec<Op> {
             json!({"machine": "m", "id": "r", "from": "a", "to": "b", "expected_version": 1}),
             with_record,
             RECORDS,
-            |engine, body| told(200, engine.transition_record(&t1(), &body).await)
+            |engine, body| { told(200, engine.transition_record(&t1(), &body).await) }
         ),
         op!(
             "put secret",
