@@ -27,9 +27,9 @@ use crate::secrets::sealed_of;
 /// How many are sent at once: the platform's connections of one invocation.
 const MOST_IN_FLIGHT: usize = 6;
 /// How many of those go to a sink that has accepted nothing by now.
-const MOST_UNPROVEN: usize = 2;
+const MOST_UNPROVEN: usize = 1;
 /// How many go to all such sinks of a tenant; and how many once several of them have been silent.
-const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [4, 2];
+const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [5, 2];
 /// How many silent sinks are several.
 const SEVERAL: usize = 3;
 /// How long what is claimed waits for such a sink, before it goes back.

@@ -95,7 +95,7 @@ pub(crate) const SECRETS: &str = "SELECT json_array(k.tenant, k.name, k.current,
          LEFT JOIN subscriptions s ON s.tenant = o.tenant AND s.id = o.subscription \
        UNION SELECT o.tenant, h.value->>'secret' FROM json_each(?1) c \
          CROSS JOIN outbox o ON o.tenant = c.value->>0 AND o.id = c.value->>1 AND o.kind = 'webhook' \
-         CROSS JOIN json_each(o.effect, '$.headers') h WHERE h.type = 'object') n \
+         CROSS JOIN json_each(CASE WHEN json_valid(o.effect) THEN o.effect ELSE '{}' END, '$.headers') h WHERE h.type = 'object') n \
      CROSS JOIN secrets k ON k.tenant = n.tenant AND k.name = n.name";
 
 /// The tokens that these need of the operator's event collector.

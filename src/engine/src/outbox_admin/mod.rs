@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use statewright_core::ids::{Millis, TenantId};
 
 use self::filter::{Filter, Listed};
-use self::sql::{CANCEL, CHANGED, COUNTS, ENTRY, PURGE, REDRIVE, STAND, STRANDED, TOKENS, WAKE};
+use self::sql::{CANCEL, CHANGED, COUNTS, ENTRY, PURGE, REDRIVE, STAND, STEP_BACK, STRANDED, TOKENS, WAKE};
 use self::views::{Found, ItemRow};
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement};
@@ -159,7 +159,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return Ok(row.item);
             }
             let now = self.clock.now();
-            // Its turn: nothing of its lane is on its way, and nothing comes before it.
+            // Its turn: nothing of its lane is being sent, and nothing comes before it.
             let turn = lane == "[0,0]";
             match (row.item.status, row.item.due_at) {
                 (Status::Done, _) => {
@@ -359,6 +359,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         vec![
             Statement::new(STAND, [tenant.into(), rows.as_str().into()]),
             Statement::new(change, [tenant.into(), rows.as_str().into(), now.into()]),
+            // A row that is called off comes before nothing any more.
+            Statement::new(STEP_BACK, [tenant.into(), rows.as_str().into()]),
             Statement::new(WAKE, [tenant.into(), rows.into(), now.into()]),
         ]
     }

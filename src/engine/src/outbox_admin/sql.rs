@@ -19,7 +19,7 @@ macro_rules! token {
 macro_rules! lane {
     () => {
         "json_array(EXISTS (SELECT 1 FROM outbox d INDEXED BY outbox_lanes WHERE d.tenant = o.tenant AND d.lane = o.lane AND d.status = 'pending' \
-             AND d.due_at IS NOT NULL AND d.id <> o.id), \
+             AND d.claimed = 1 AND d.id <> o.id), \
            EXISTS (SELECT 1 FROM outbox n INDEXED BY outbox_lanes WHERE n.tenant = o.tenant AND n.lane = o.lane AND n.status = 'pending' \
              AND (n.version, n.place) < (o.version, o.place))) || ''"
     };
@@ -152,6 +152,15 @@ pub(crate) const REDRIVE: &str = "UPDATE outbox SET status = 'pending', tries = 
 pub(crate) const CANCEL: &str = "UPDATE outbox SET status = 'cancelled', finished_at = ?3, due_at = NULL, held = 0, claimed = 0, \
        claim = claim + 1, denied_since = NULL \
      WHERE tenant = ?1 AND id IN (SELECT value->>0 FROM json_each(?2)) AND status = 'pending'";
+
+/// Has what is due in lanes of ?2, and not being sent, wait for rows that now come before it (I7).
+pub(crate) const STEP_BACK: &str = "UPDATE outbox SET due_at = NULL WHERE tenant = ?1 AND claimed = 0 AND due_at IS NOT NULL \
+     AND id IN (SELECT n.id \
+       FROM (SELECT DISTINCT o.lane FROM json_each(?2) t CROSS JOIN outbox o ON o.tenant = ?1 AND o.id = t.value->>0) l \
+       CROSS JOIN outbox n INDEXED BY outbox_lanes ON n.tenant = ?1 AND n.lane = l.lane AND n.status = 'pending' \
+       WHERE n.due_at IS NOT NULL AND n.claimed = 0 AND EXISTS (SELECT 1 FROM outbox e INDEXED BY outbox_lanes \
+         WHERE e.tenant = ?1 AND e.lane = l.lane AND e.status = 'pending' \
+           AND (e.version, e.place) < (n.version, n.place)))";
 
 /// Makes the first row of each lane of ?2 due at ?3, where none of its lane is, nor is held.
 pub(crate) const WAKE: &str = "UPDATE outbox SET due_at = ?3 WHERE tenant = ?1 AND due_at IS NULL AND held = 0 AND id IN ( \

@@ -243,7 +243,7 @@ fn no_statement_on_the_outbox_scans_a_table() {
             "SEARCH q USING PRIMARY KEY (tenant=? AND id>? AND id<?)",
         ),
         (
-            "SELECT DISTINCT o.lane",
+            "SELECT (SELECT n.id FROM outbox n",
             "SEARCH n USING COVERING INDEX outbox_lanes (tenant=? AND lane=?)",
         ),
     ] {
