@@ -28,10 +28,8 @@ mod signed;
 #[path = "outbox/times.rs"]
 mod times;
 
-use serde_json::Value;
-use serde_json::json;
-use support::outside::Place;
-use support::outside::Received;
+use serde_json::{Value, json};
+use support::outside::{Place, Received};
 use support::world::t1;
 
 const URL: &str = "https://a.example/hook";

@@ -5,10 +5,7 @@ use statewright_core::ids::Millis;
 
 use super::{URL, attempts, place_told, place_with, round, times, told, webhook};
 use crate::support::START;
-use crate::support::outside::Act;
-use crate::support::outside::Place;
-use crate::support::outside::answers;
-use crate::support::outside::waits;
+use crate::support::outside::{Act, Place, answers, waits};
 
 #[test]
 fn s0_48_a_claim_that_nobody_marked_is_presented_again_after_its_lease_with_the_same_id() {

@@ -1,13 +1,9 @@
 //! The operator's event collector (S2.122 to S2.125).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{URL, place_with, round, text, told, webhook};
-use crate::support::outside::Act;
-use crate::support::outside::Place;
-use crate::support::outside::answers;
-use crate::support::world::t1;
+use super::{URL, place_with, round, text, webhook};
+use crate::support::outside::{Act, Place, answers};
 
 const CORE: &str = "http://localhost:3030/ingest";
 const TOKEN: &str = "https://platform.example/internal/ingest-tokens";

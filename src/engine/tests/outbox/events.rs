@@ -1,9 +1,8 @@
 //! Events that effects send (ruling 7).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{SentOf, attempts, place_with, round, told, version};
+use super::{SentOf, place_with, round, told, version};
 use crate::support::START;
 use crate::support::outside::Place;
 use crate::support::world::t1;

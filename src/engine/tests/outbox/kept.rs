@@ -4,10 +4,9 @@ use serde_json::Value;
 use statewright_engine::settings::Settings;
 use std::sync::Arc;
 
-use super::{SINK, URL, place_told, place_with, round, times, told, version, webhook};
+use super::{SINK, URL, place_told, place_with, times, told, webhook};
 use crate::support::START;
 use crate::support::outside::answers;
-use crate::support::outside::waits;
 use crate::support::world::t1;
 
 #[test]

@@ -1,15 +1,11 @@
 //! Presentations to subscriptions (S0.32 to S0.51).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use statewright_core::ids::Millis;
 
-use super::{SINK, attempts, joined, place_told, place_with, round, times, told, version};
+use super::{SINK, attempts, joined, place_told, place_with, times, told};
 use crate::support::START;
-use crate::support::outside::Act;
-use crate::support::outside::Place;
-use crate::support::outside::answers;
-use crate::support::tenant;
+use crate::support::outside::{Act, Place, answers};
 use crate::support::world::t1;
 
 #[test]

@@ -1,14 +1,12 @@
 //! What is written with a transition (I3, I7; S2.110 to S2.118).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use statewright_core::ids::Millis;
 
-use super::{URL, attempts, joined, place_with, round, text, told, version, webhook};
-use crate::support::START;
+use super::{URL, joined, place_with, text, told, webhook};
 use crate::support::outside::Place;
-use crate::support::tenant;
 use crate::support::world::t1;
+use crate::support::{START, tenant};
 
 #[test]
 fn i7_s2_115_an_action_is_a_row_of_its_transition_and_is_sent_after_it() {

@@ -1,14 +1,11 @@
 //! Signatures, secrets and addresses (rulings 7 to 9).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use statewright_core::address::AllowList;
 use statewright_engine::signature::sign;
 
 use super::{URL, place_with, round, told, webhook};
-use crate::support::outside::Place;
-use crate::support::outside::Received;
-use crate::support::outside::answers;
+use crate::support::outside::{Place, Received, answers};
 use crate::support::world::t1;
 
 /// Whether a value is one of those that the secrets sign a request with.

@@ -1,17 +1,11 @@
 //! When an action is sent, and what an answer means (S2.116, S0.50).
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use statewright_core::ids::Millis;
 
-use super::{SentOf, URL, attempts, place_with, round, times, told, webhook};
+use super::{SentOf, URL, attempts, place_with, times, webhook};
 use crate::support::START;
-use crate::support::outside::Act;
-use crate::support::outside::Received;
-use crate::support::outside::answers;
-use crate::support::outside::waits;
-use crate::support::tenant;
-use crate::support::world::t1;
+use crate::support::outside::{Act, Received, answers, waits};
 
 #[test]
 fn s2_116_an_action_has_four_quick_tries_and_five_slow_ones_and_is_dead_then() {
