@@ -120,10 +120,11 @@ fn explanations_count_in_a_batch() {
 #[test]
 fn a_pass_of_the_scanner_writes_large_timeouts_in_parts() {
     let world = World::new();
-    let action = json!({"on_enter": "a", "action": {"type": "event", "event_type": "e"}});
+    let url = format!("https://a.example/{}", "x".repeat(1_900));
+    let action = json!({"on_enter": "a", "action": {"type": "webhook", "url": url}});
     let loud = json!({"machine_id": "loud", "states": ["a"], "initial_state": "a",
         "transitions": [{"from": "a", "to": "a", "on": "$timeout", "guard": {"after_ms": 1000}}],
-        "actions": vec![action; 3000]});
+        "actions": vec![action; 100]});
     assert_eq!(register(&world.engine, &loud).0, 201);
     for at in 0..4 {
         create(&world.engine, "loud", &format!("e{at}"));
@@ -146,4 +147,38 @@ fn a_pass_of_the_scanner_writes_large_timeouts_in_parts() {
         let entity = block_on(world.engine.get_entity(&t1(), "loud", &format!("e{at}"))).unwrap();
         assert_eq!(json!(entity)["state_version"], 61);
     }
+}
+
+#[test]
+fn i7_effects_that_one_request_cannot_write_are_dead_with_the_reason_and_the_transitions_stand() {
+    let world = World::new();
+    let call = json!({"type": "webhook", "url": "https://a.example/", "body": {"$from": "/context"}});
+    let large = json!({"machine_id": "large", "states": ["a"], "initial_state": "a",
+        "transitions": [{"from": "a", "to": "a", "on": "go"}],
+        "actions": vec![json!({"on_enter": "a", "action": call}); 8]});
+    assert_eq!(register(&world.engine, &large).0, 201);
+    let context = json!({"entity_id": "e", "context": {"x": "y".repeat(60_000)}}).to_string();
+    block_on(world.engine.create_entity(&t1(), "large", context.as_bytes())).unwrap();
+    let events: Vec<Value> = (0..40).map(|at| go("e", at)).collect();
+    let (answer, _) = batch(&world, "large", &events);
+    let applied = answer["succeeded"].as_i64().unwrap();
+    let number = |sql: &str| -> i64 {
+        let connection = world.sqlite.connection.borrow();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(number("SELECT state_version - 1 FROM entities"), applied);
+    assert_eq!(
+        number("SELECT count(*) FROM outbox"),
+        applied * 8,
+        "each call has its row"
+    );
+    assert_eq!(
+        number("SELECT count(*) FROM outbox WHERE status = 'dead' AND error IS NULL"),
+        0
+    );
+    let bytes = number("SELECT sum(length(effect)) FROM outbox");
+    let most = i64::try_from(MAX_WRITTEN_BYTES).unwrap();
+    assert!(bytes > most / 2 && bytes < 2 * most, "{bytes} bytes");
+    let told = number("SELECT count(*) FROM outbox WHERE status = 'dead' AND error LIKE '%bytes%'");
+    assert_eq!(told, number("SELECT count(*) FROM outbox WHERE status = 'dead'"));
 }
