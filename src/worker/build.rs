@@ -1,5 +1,4 @@
 //! Leaves out the spaces of `docs/openapi.json` that people read it by: the script has the rest.
-#![expect(clippy::print_stdout, reason = "cargo is told so")]
 
 use std::{env, error::Error, fs, path::Path};
 

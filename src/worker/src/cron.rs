@@ -187,13 +187,6 @@ impl Minute<'_> {
         match report {
             Ok(report) => {
                 tell(&report, limit);
-                let shown = serde_json::to_value(&report).unwrap_or_default();
-                let level = if report.is_idle() {
-                    Level::Debug
-                } else {
-                    Level::Info
-                };
-                Entry::new(level, "outbox").with("report", shown).write(limit);
                 report.more
             }
             Err(error) => {

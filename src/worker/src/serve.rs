@@ -151,6 +151,15 @@ pub(crate) fn tell(delivered: &Delivered, limit: Level) {
             Entry::new(level, "effect").with("effect", shown).write(limit);
         }
     }
+    let level = if delivered.is_idle() {
+        Level::Debug
+    } else {
+        Level::Info
+    };
+    if level <= limit {
+        let shown = serde_json::to_value(delivered).unwrap_or_default();
+        Entry::new(level, "outbox").with("report", shown).write(limit);
+    }
 }
 
 /// Hands an answer to the runtime.
