@@ -505,3 +505,106 @@ fn i7_pumps_that_run_at_once_send_nothing_twice() {
         assert_eq!(place.count("status = 'done'"), 60);
     }
 }
+
+/// What somebody may do while effects are delivered.
+fn meddle(place: &Place, how: &str) {
+    let put = |active: bool| {
+        let sink = json!({"type": "webhook", "url": url(1)});
+        place.subscribe(
+            "s",
+            &json!({"source": "machines", "active": active, "sink": sink}),
+        );
+    };
+    let first = || {
+        let rows = place.outbox();
+        rows[0]["id"].as_str().unwrap().to_owned()
+    };
+    let engine = place.engine();
+    match how {
+        "suspend" => put(false),
+        "activate" => put(true),
+        "suspend and activate" => {
+            put(false);
+            put(true);
+        }
+        "delete" => drop(place.run(engine.delete_subscription(&t1(), "s"))),
+        "cancel" => drop(place.run(engine.cancel(&t1(), &first()))),
+        "redrive" => drop(place.run(engine.redrive(&t1(), &first()))),
+        "cancel all" => drop(place.run(engine.cancel_all(&t1(), b"{}"))),
+        "redrive all" => drop(place.run(engine.redrive_all(&t1(), b"{}"))),
+        "delete the entity" => drop(place.run(engine.delete_entity(&t1(), "m", "e"))),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn i7_ruling_2_whatever_is_done_while_effects_are_delivered_no_lane_is_stuck_or_sent_twice_at_once() {
+    let ways = [
+        "suspend",
+        "activate",
+        "suspend and activate",
+        "delete",
+        "cancel",
+        "redrive",
+        "cancel all",
+        "redrive all",
+        "delete the entity",
+    ];
+    for suspended in [false, true] {
+        for how in ways {
+            for polls in (1..60).step_by(2) {
+                let what = format!("{how} after {polls} polls, suspended before: {suspended}");
+                let place = Place::new();
+                place.register(&talking("m", &url(0)));
+                meddle(&place, "activate");
+                let engine = place.engine();
+                for _ in 0..3 {
+                    place.event_by(&engine, "m", "e", "go");
+                }
+                if suspended {
+                    meddle(&place, "suspend");
+                }
+                let mut delivery = Box::pin(engine.deliver_claimed());
+                let mut over = false;
+                for _ in 0..polls {
+                    over |= step(&place.clock, delivery.as_mut()).is_some();
+                    if over {
+                        break;
+                    }
+                }
+                if over {
+                    break;
+                }
+                meddle(&place, how);
+                assert_at_most_one_is_due(&place, &what);
+                place.run(delivery);
+                assert_at_most_one_is_due(&place, &what);
+                // What is suspended waits; once it is not, all comes to its end.
+                if place.number("SELECT count(*) FROM subscriptions WHERE active = 0") == Some(1) {
+                    place.clock.pass(300_000);
+                    place.pass();
+                    let pending = place.count("status = 'pending' AND kind = 'webhook'");
+                    assert_eq!(pending, 0, "{what}: only the suspended one waits");
+                    meddle(&place, "activate");
+                }
+                place.clock.pass(300_000);
+                place.passes(10);
+                assert_eq!(
+                    place.count("status = 'pending'"),
+                    0,
+                    "{what}: {:#?}",
+                    place.outbox()
+                );
+                let received = place.outside.taken();
+                assert!(received.len() <= 8, "{what}: {} arrived", received.len());
+            }
+        }
+    }
+}
+
+/// Of no lane two are due, and none is claimed twice.
+fn assert_at_most_one_is_due(place: &Place, what: &str) {
+    let two = "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE status = 'pending' AND due_at IS NOT NULL \
+        GROUP BY tenant, lane HAVING count(*) > 1)";
+    assert_eq!(place.number(two), Some(0), "{what}: {:#?}", place.outbox());
+}
