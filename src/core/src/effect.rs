@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::commit::Row;
@@ -54,7 +55,7 @@ pub struct EffectSource<'a> {
 }
 
 /// What is to be sent, as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Effect {
     /// An HTTP request.
@@ -62,16 +63,16 @@ pub enum Effect {
         /// The address.
         url: String,
         /// The method.
-        #[serde(default, skip_serializing_if = "is_default")]
+        #[serde(skip_serializing_if = "is_default")]
         method: Method,
         /// The headers that the definition names.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, HeaderValue>,
         /// The body, as JSON text.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         body: Option<String>,
         /// Whether it is to be signed.
-        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        #[serde(skip_serializing_if = "is_true")]
         signed: bool,
     },
     /// An event to the operator's collector.
@@ -90,10 +91,10 @@ pub enum Effect {
         /// The event's type.
         event_type: String,
         /// The event's params.
-        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        #[serde(skip_serializing_if = "Map::is_empty")]
         params: Params,
         /// Whether the entity is made where it does not exist.
-        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        #[serde(skip_serializing_if = "is_true")]
         create: bool,
     },
     /// What could not be rendered: there is nothing to send.
@@ -103,8 +104,12 @@ pub enum Effect {
     },
 }
 
-fn yes() -> bool {
-    true
+/// Read from the keys of an object: what is derived for a tagged enum reads all of it into a tree of its own first, by
+/// three kilobytes of script for each variant.
+impl<'de> Deserialize<'de> for Effect {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of(Map::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -232,7 +237,92 @@ fn rendered_params(template: Option<&Value>, source: &EffectSource<'_>) -> Resul
     }
 }
 
+/// A key that is there and something else, or is not there.
+fn wrong(key: &str) -> String {
+    format!("`{key}` is missing, or is something else")
+}
+
+fn text(object: &mut Map<String, Value>, key: &str) -> Result<String, String> {
+    match object.remove(key) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(wrong(key)),
+    }
+}
+
+fn flag(object: &mut Map<String, Value>, key: &str) -> Result<bool, String> {
+    match object.remove(key) {
+        None => Ok(true),
+        Some(Value::Bool(flag)) => Ok(flag),
+        Some(_) => Err(wrong(key)),
+    }
+}
+
+fn object_of(object: &mut Map<String, Value>, key: &str) -> Result<Map<String, Value>, String> {
+    match object.remove(key) {
+        None => Ok(Map::new()),
+        Some(Value::Object(map)) => Ok(map),
+        Some(_) => Err(wrong(key)),
+    }
+}
+
+fn optional_text(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    match object.remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(key)),
+    }
+}
+
+fn header(value: Value) -> Result<HeaderValue, String> {
+    match value {
+        Value::String(text) => Ok(HeaderValue::Text(text)),
+        Value::Object(mut secret) => Ok(HeaderValue::Secret {
+            secret: text(&mut secret, "secret")?,
+            prefix: optional_text(&mut secret, "prefix")?,
+        }),
+        _ => Err(wrong("headers")),
+    }
+}
+
 impl Effect {
+    /// Reads what is stored.
+    fn of(mut stored: Map<String, Value>) -> Result<Self, String> {
+        let of = &mut stored;
+        Ok(match text(of, "kind")?.as_str() {
+            "webhook" => {
+                let mut headers = BTreeMap::new();
+                for (name, value) in object_of(of, "headers")? {
+                    headers.insert(name, header(value)?);
+                }
+                Self::Webhook {
+                    url: text(of, "url")?,
+                    method: match optional_text(of, "method")? {
+                        None => Method::default(),
+                        Some(name) => Method::named(&name).ok_or_else(|| wrong("method"))?,
+                    },
+                    headers,
+                    body: optional_text(of, "body")?,
+                    signed: flag(of, "signed")?,
+                }
+            }
+            "event" => Self::Event {
+                event_type: text(of, "event_type")?,
+                params: of.remove("params").ok_or_else(|| wrong("params"))?,
+            },
+            "transition" => Self::Transition {
+                machine_id: text(of, "machine_id")?,
+                entity_id: text(of, "entity_id")?,
+                event_type: text(of, "event_type")?,
+                params: object_of(of, "params")?,
+                create: flag(of, "create")?,
+            },
+            "broken" => Self::Broken {
+                problem: text(of, "problem")?,
+            },
+            _ => return Err(wrong("kind")),
+        })
+    }
+
     /// What it is sent to: an address, `event` for the operator's collector, or `machine/entity`.
     pub fn sink(&self) -> Cow<'_, str> {
         match self {

@@ -16,7 +16,6 @@
 //! ```
 
 use std::borrow::Cow;
-use std::io;
 
 use serde_json::{Map, Value};
 
@@ -153,25 +152,8 @@ fn fits(value: &Value, depth: usize) -> bool {
 
 /// How many bytes of JSON a value is, if it is at most that many.
 pub fn json_bytes(value: &Value, most: usize) -> Option<usize> {
-    struct Counter {
-        left: usize,
-    }
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            match self.left.checked_sub(bytes.len()) {
-                Some(left) => self.left = left,
-                None => return Err(io::ErrorKind::WriteZero.into()),
-            }
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter { left: most };
-    serde_json::to_writer(&mut counter, value).ok()?;
-    most.checked_sub(counter.left)
+    let text = serde_json::to_vec(value).ok()?;
+    Some(text.len()).filter(|bytes| *bytes <= most)
 }
 
 /// Checks that a text is a JSON pointer (RFC 6901).

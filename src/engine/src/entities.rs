@@ -179,7 +179,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     status: None,
                 }
             };
-            match self.write_in(&self.scope, storing.take(), kept).await {
+            match self.write_in(&self.scope, storing.take(), &kept).await {
                 Ok(results) => {
                     self.claimed.borrow_mut().extend(storing.claims(&results));
                     let numbers = storing.numbers(&results).unwrap_or_default();
@@ -295,7 +295,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 outcome: "applied",
                 ..Receipt::default()
             };
-            match self.write_in(&self.scope, batch, deleted).await {
+            match self.write_in(&self.scope, batch, &deleted).await {
                 Ok(_) => return Ok(()),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
             }
@@ -424,7 +424,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 uid: deciding.uids().into_iter().next(),
                 ..Receipt::default()
             };
-            let error = match self.write_in(&self.scope, batch, kept).await {
+            let error = match self.write_in(&self.scope, batch, &kept).await {
                 Ok(_) => return Ok(released),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {

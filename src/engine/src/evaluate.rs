@@ -171,7 +171,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     let uid = deciding.uid_of(name).map(str::to_owned);
                     let receipt = receipt_of(answer, &uids, uid, &commit_id);
                     check_receipt(&receipt)?;
-                    self.write_in(scope, storing.take(), || receipt).await
+                    self.write_in(scope, storing.take(), &|| receipt.clone()).await
                 }
                 _ => self.batch(storing.take()).await,
             };

@@ -1,6 +1,5 @@
 //! The history of an entity (S2.247, R18).
 
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use statewright_core::ids::{Millis, Revision, TenantId};
@@ -53,8 +52,7 @@ pub struct HistoryQuery {
     pub paging: Paging,
 }
 
-#[derive(Deserialize)]
-struct Row(
+type Row = (
     u8,
     u64,
     String,
@@ -128,7 +126,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 }
 
 fn view(name: &EntityName, row: &str) -> Result<(bool, HistoryView), Error> {
-    let Row(
+    let (
         more,
         id,
         from_state,
@@ -142,7 +140,7 @@ fn view(name: &EntityName, row: &str) -> Result<(bool, HistoryView), Error> {
         key,
         cause,
         revision,
-    ) = decode(row)?;
+    ): Row = decode(row)?;
     let json = |text: String| {
         RawValue::from_string(text)
             .map_err(|error| crate::stored::corrupt(name, format!("history row {id}: {error}")))

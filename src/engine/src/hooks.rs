@@ -81,16 +81,14 @@ pub(crate) fn handshake(
 }
 
 /// A value as an object's fields.
-fn fields(value: impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    }
+fn fields(value: &impl Serialize) -> Map<String, Value> {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// A refusal as it is kept and told: its code, the error as any route tells it, and who refuses.
 fn refusal(error: &Error, name: &EntityName) -> Map<String, Value> {
-    let mut told = fields(error.body());
+    let mut told = fields(&error.body());
     let (_, machine, entity) = name.texts();
     for (key, text) in [
         ("code", error.code().name()),

@@ -29,6 +29,7 @@ pub mod records;
 pub mod request;
 pub mod retry;
 mod revisions;
+mod row;
 pub mod scanner;
 pub mod scheduler;
 pub mod schema;

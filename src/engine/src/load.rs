@@ -12,6 +12,7 @@ use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 use crate::cache::{Compiled, DefinitionCache, Known};
 use crate::database::{Param, Statement};
 use crate::error::Error;
+pub(crate) use crate::row::decode;
 use crate::stored::{Columns, Instance, Stored, corrupt, instance_columns, stored_columns};
 
 /// That a child at its place `i` ended for good: it neither lives nor can wake.
@@ -155,9 +156,9 @@ struct SeenRow<'a>(
     #[serde(borrow)] Cow<'a, str>,
 );
 
-/// Reads a row that the engine's own SQL made.
-pub(crate) fn decode<T: DeserializeOwned>(row: &str) -> Result<T, Error> {
-    serde_json::from_str(row).map_err(|error| undecodable(&error))
+/// Reads JSON that the engine wrote.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| undecodable(&error))
 }
 
 pub(crate) fn undecodable(error: &serde_json::Error) -> Error {

@@ -14,7 +14,7 @@ use crate::cache::Compiled;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
-use crate::load::{decode, rows_of};
+use crate::load::{decode, parse, rows_of};
 use crate::once::Receipt;
 use crate::outbound::Outbound;
 use crate::page::{Page, Paging, cut, plain};
@@ -279,7 +279,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 outcome: "applied",
                 ..Receipt::default()
             };
-            match self.write_in(&self.scope, batch, deleted).await {
+            match self.write_in(&self.scope, batch, &deleted).await {
                 Ok(_) => return Ok(()),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
@@ -381,7 +381,7 @@ pub(crate) fn machine_view(
     warnings: Vec<statewright_core::fault::Warning>,
 ) -> Result<MachineView, Error> {
     Ok(MachineView {
-        definition: decode(stored.definition.get())?,
+        definition: parse(stored.definition.get())?,
         tenant_id: tenant.to_string(),
         revision: stored.revision,
         content_hash: stored.content_hash,

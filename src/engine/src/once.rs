@@ -132,7 +132,7 @@ pub struct Replay {
 }
 
 /// What a receipt says.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Receipt {
     /// The HTTP status of the answer, where it is not the route's usual one.
     pub(crate) status: Option<u16>,
@@ -393,7 +393,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         &self,
         scope: &Scope,
         mut statements: Vec<Statement>,
-        receipt: impl FnOnce() -> Receipt,
+        receipt: &dyn Fn() -> Receipt,
     ) -> Result<Vec<Vec<String>>, DatabaseError> {
         let Some(keyed) = &scope.keyed else {
             return self.batch(statements).await;

@@ -1,11 +1,11 @@
 //! Lists that come in pages (R18).
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use statewright_core::ids::MAX_TIMESTAMP;
 
 use crate::error::Error;
+use crate::row::Cell;
 
 /// Most rows of a page that a caller asks for.
 pub const MAX_LIMIT: u32 = 1000;
@@ -49,14 +49,14 @@ impl Paging {
     }
 
     /// Where to begin: the last row of the page before, as [`Cursor`] wrote it.
-    pub(crate) fn after<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
+    pub(crate) fn after<T: Cell>(&self) -> Result<Option<T>, Error> {
         let Some(cursor) = &self.cursor else {
             return Ok(None);
         };
         let read = unhex(cursor)
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .filter(carried)
-            .and_then(|value| serde_json::from_value(value).ok());
+            .and_then(crate::row::columns);
         let wrong = || {
             Error::invalid(
                 "cursor",

@@ -235,22 +235,8 @@ impl<'a> Fields<'a> {
 
 /// How many bytes a value has as JSON.
 pub(crate) fn json_bytes(value: &(impl serde::Serialize + ?Sized)) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    match serde_json::to_writer(&mut count, value) {
-        Ok(()) => count.0,
-        // What is counted always has a JSON form; were it not so, no bound would admit it.
-        Err(_) => usize::MAX,
-    }
+    // Written out, as it is elsewhere: a writer that only counts would need all that serializes once more.
+    serde_json::to_vec(value).map_or(usize::MAX, |text| text.len())
 }
 
 /// An event for an entity, as `evaluate`, its batch, `/transition` and `explain` take it.

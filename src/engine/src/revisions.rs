@@ -1,7 +1,6 @@
 //! Definitions on their way in: read, checked against the machines that they name and against the live entities, and
 //! stored as revisions (S2.39, S2.46 to S2.51, M15, design 6).
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use statewright_core::address::AllowList;
 use statewright_core::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
@@ -160,7 +159,7 @@ impl Read {
             });
         }
         let mut family = Family::default();
-        for FamilyRow(_, machine_id, definition, managed) in rows {
+        for (_, machine_id, definition, managed) in rows {
             match definition {
                 Some(text) => family.add_child(stored_definition(&machine_id, &text)?),
                 None => family.add_below(machine_id, managed),
@@ -172,8 +171,7 @@ impl Read {
 }
 
 /// A row of [`FAMILY`]: the bytes up to it, the machine, its definition or its managed children.
-#[derive(Deserialize)]
-struct FamilyRow(usize, String, Option<String>, Vec<String>);
+type FamilyRow = (usize, String, Option<String>, Vec<String>);
 
 /// A definition that was stored, and so found valid.
 fn stored_definition(machine_id: &str, text: &str) -> Result<Valid, Error> {
@@ -327,7 +325,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 commit_id: Some(commit_id.clone()),
                 ..Receipt::default()
             };
-            match self.write_in(&self.scope, batch, kept).await {
+            match self.write_in(&self.scope, batch, &kept).await {
                 // Nothing is read again: a read that fails would hide that it was written, and may find another's.
                 Ok(_) => return Ok(made),
                 Err(error) => {

@@ -6,7 +6,7 @@ use statewright_core::ids::{Millis, TenantId};
 use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
-use crate::load::{decode, rows_of};
+use crate::load::{decode, parse, rows_of};
 use crate::outbound::Outbound;
 use crate::scanner::ScanReport;
 
@@ -125,7 +125,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             ));
         }
         let results = self.read(batch).await?;
-        let last_pass = rows_of(&results, 0).first().map(|row| decode(row)).transpose()?;
+        let last_pass = rows_of(&results, 0).first().map(|row| parse(row)).transpose()?;
         let mut parked = Vec::new();
         let mut failing = Vec::new();
         for row in rows_of(&results, 1) {

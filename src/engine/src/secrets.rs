@@ -9,7 +9,7 @@ use statewright_core::ids::{Millis, TenantId};
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
-use crate::load::{decode, rows_of};
+use crate::load::{decode, parse, rows_of};
 use crate::once::{Receipt, Scope};
 use crate::outbound::{Outbound, VaultFailure};
 use crate::request::{self, Fields};
@@ -261,7 +261,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 };
             }
             let delete = Statement::new(DELETE, [tenant.as_str().into(), name.into()]);
-            match self.write_in(&self.scope, vec![delete], receipt_of_nothing).await {
+            match self
+                .write_in(&self.scope, vec![delete], &receipt_of_nothing)
+                .await
+            {
                 Ok(_) => return Ok(()),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
             }
@@ -349,7 +352,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .write_in(
                     &self.scope,
                     write(tenant, name, found.as_ref(), &next, now),
-                    receipt,
+                    &receipt,
                 )
                 .await
             {
@@ -377,7 +380,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             read => (read?, None),
         };
-        let found = rows_of(&results, 0).first().map(|row| decode(row)).transpose()?;
+        let found = rows_of(&results, 0).first().map(|row| parse(row)).transpose()?;
         let count = rows_of(&results, 1).first().map(|row| decode(row)).transpose()?;
         let (count,) = count.unwrap_or((0,));
         Ok((found, count, replayed))

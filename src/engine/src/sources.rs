@@ -8,18 +8,19 @@ pub(crate) use mapping::{Inbound, Unmapped};
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use statewright_core::ids::{MachineId, Millis, TenantId};
 
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
-use crate::load::{decode, rows_of, text};
+use crate::load::{decode, parse, rows_of, text};
 use crate::once::{Receipt, Scope};
 use crate::outbound::Outbound;
 use crate::request::{self, Fields, json_bytes};
 use crate::retry::Tries;
+use crate::row::{Cell, Cells};
 use crate::secrets::{Sealed, check_name, receipt_of_nothing};
 use crate::signature::{Encoding, Plain, Scheme, Unsigned, verify};
 use mapping::{Mapping, header_name};
@@ -84,8 +85,7 @@ pub(crate) struct Source {
 }
 
 /// How many requests became what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Moved their entity.
     pub applied: u64,
@@ -101,6 +101,22 @@ pub struct Counts {
     pub bad_signature: u64,
     /// Set the source up at its provider.
     pub handshake: u64,
+}
+
+impl Cell for Counts {
+    fn take(cells: &mut Cells) -> Self {
+        let counts = cells.next();
+        let of = |key: &str| counts.get(key).and_then(Value::as_u64).unwrap_or_default();
+        Self {
+            applied: of("applied"),
+            duplicate: of("duplicate"),
+            no_transition: of("no_transition"),
+            refused: of("refused"),
+            unmapped: of("unmapped"),
+            bad_signature: of("bad_signature"),
+            handshake: of("handshake"),
+        }
+    }
 }
 
 /// A source as it is shown.
@@ -313,7 +329,7 @@ fn view(row: &str) -> Result<SourceView, Error> {
     let (id, source, created_at, updated_at, counts): (String, String, _, _, _) = decode(row)?;
     Ok(SourceView {
         id,
-        source: decode(&source)?,
+        source: parse(&source)?,
         created_at,
         updated_at,
         counts,
@@ -393,7 +409,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 outcome: "applied",
                 ..Receipt::default()
             };
-            match self.write_in(&self.scope, write(tenant, &kept), receipt).await {
+            match self.write_in(&self.scope, write(tenant, &kept), &receipt).await {
                 Ok(_) => return Ok((kept, !existed)),
                 Err(error) => tries.again(error, &self.clock, &self.random).await?,
             }
@@ -425,7 +441,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             let delete = DELETE.map(|sql| Statement::new(sql, [tenant.as_str().into(), id.into()]));
             match self
-                .write_in(&self.scope, delete.into(), receipt_of_nothing)
+                .write_in(&self.scope, delete.into(), &receipt_of_nothing)
                 .await
             {
                 Ok(_) => return Ok(()),
@@ -534,7 +550,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return Ok(None);
         };
         let (source, name, current, previous): (String, Option<String>, Option<String>, _) = decode(row)?;
-        let (source, _) = Source::read(&decode(&source)?).map_err(|error| Error::Corrupt {
+        let (source, _) = Source::read(&parse(&source)?).map_err(|error| Error::Corrupt {
             what: format!("source `{id}`"),
             problem: error.to_string(),
         })?;

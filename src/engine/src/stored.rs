@@ -11,6 +11,7 @@ use statewright_core::tree::Status;
 use crate::cache::Compiled;
 use crate::error::Error;
 use crate::load::EntityName;
+use crate::row::try_decode;
 
 /// The columns of an entity `e` that a decision needs beside its context, and its entries, with `$row` for the ids of
 /// the rows that made them: a [`Columns`].
@@ -71,8 +72,7 @@ struct EntryColumns<'a>(
 );
 
 /// What `instance_columns!` gives.
-#[derive(Deserialize)]
-struct InstanceColumns(
+type InstanceColumns = (
     String,
     String,
     String,
@@ -128,9 +128,11 @@ impl Instance {
     /// It cannot be read: it fails closed (M8, EF-2).
     pub(crate) fn read(json: &serde_json::value::RawValue, name: &EntityName) -> Result<Option<Self>, Error> {
         let unreadable = |error: serde_json::Error| corrupt(name, format!("its place in its tree: {error}"));
-        let columns: Option<InstanceColumns> = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let columns: Option<Option<InstanceColumns>> = try_decode(json.get());
+        let columns =
+            columns.ok_or_else(|| corrupt(name, "its place in its tree has other columns".to_owned()))?;
         let Some(columns) = columns else { return Ok(None) };
-        let InstanceColumns(
+        let (
             parent_uid,
             region,
             state,

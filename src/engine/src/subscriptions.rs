@@ -1,19 +1,20 @@
 //! Subscriptions: who is told of transitions, of state records and of machines (S0.31, S0.51; design 4).
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use statewright_core::address;
 use statewright_core::ids::{MAX_NAME_BYTES, MachineId, Millis, NameError, TenantId, check_name};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, random_name};
 use crate::error::Error;
-use crate::load::{decode, rows_of};
+use crate::load::{decode, parse, rows_of};
 use crate::once::Receipt;
 use crate::outbound::Outbound;
 use crate::page::{Page, Paging, cut, plain};
 use crate::request::{self, Fields};
 use crate::retry::Tries;
+use crate::row::{Cell, Cells};
 use crate::secrets;
 
 /// Most subscriptions of a tenant.
@@ -90,17 +91,28 @@ pub(crate) const RELEASE: [&str; 2] = [
 ];
 
 /// Which transitions a subscription is told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Those of state records.
+    #[default]
     Records,
     /// Those of machines' entities.
     Machines,
 }
 
+impl Cell for Source {
+    fn take(cells: &mut Cells) -> Self {
+        match String::take(cells).as_str() {
+            "records" => Self::Records,
+            "machines" => Self::Machines,
+            _ => cells.wrong(),
+        }
+    }
+}
+
 /// Where a subscription's transitions are presented.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Sink {
     /// A webhook, signed where there is a secret.
@@ -108,7 +120,7 @@ pub enum Sink {
         /// Its address.
         url: String,
         /// The name of the secret that signs; `webhook-signing` where none is given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         secret: Option<String>,
     },
     /// A queue of the host.
@@ -116,6 +128,29 @@ pub enum Sink {
         /// Its binding.
         binding: String,
     },
+}
+
+impl Sink {
+    /// Reads one as it is stored.
+    pub(crate) fn read(stored: &str) -> Result<Self, Error> {
+        let mut stored: Map<String, Value> = parse(stored)?;
+        let mut text = |key: &str| match stored.remove(key) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let sink = match (text("type").as_deref(), text("url"), text("binding")) {
+            (Some("webhook"), Some(url), _) => Some(Self::Webhook {
+                url,
+                secret: text("secret"),
+            }),
+            (Some("queue"), _, Some(binding)) => Some(Self::Queue { binding }),
+            _ => None,
+        };
+        sink.ok_or_else(|| Error::Corrupt {
+            what: "the sink of a subscription".to_owned(),
+            problem: "it is none".to_owned(),
+        })
+    }
 }
 
 /// A subscription as it is asked for.
@@ -171,7 +206,7 @@ type Row = (
 impl SubscriptionView {
     fn read(row: Row) -> Result<Self, Error> {
         let (id, source, machine, from, to, event, sink, active, created_at, updated_at) = row;
-        let sink = decode(&sink)?;
+        let sink = Sink::read(&sink)?;
         Ok(Self {
             id,
             spec: SubscriptionSpec {
@@ -196,7 +231,7 @@ impl SubscriptionView {
             Source::Records => "records",
             Source::Machines => "machines",
         };
-        let sink = json!(spec.sink).to_string();
+        let sink = serde_json::to_string(&spec.sink).unwrap_or_default();
         let params = [
             tenant.as_str().into(),
             self.id.as_str().into(),
@@ -220,7 +255,7 @@ impl SubscriptionView {
 
     fn receipt(&self, created: bool) -> Receipt {
         Receipt {
-            answer: Some(json!(self).to_string()),
+            answer: serde_json::to_string(self).ok(),
             outcome: "applied",
             status: Some(if created { 201 } else { 200 }),
             ..Receipt::default()
@@ -328,7 +363,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let mut batch = vec![Statement::new(STANDS, params), view.write(tenant)];
             batch.extend(release(tenant.as_str(), &id, now));
             match self
-                .write_in(&self.scope, batch, || view.receipt(stamp.is_none()))
+                .write_in(&self.scope, batch, &|| view.receipt(stamp.is_none()))
                 .await
             {
                 Ok(_) => return Ok((view, stamp.is_none())),
@@ -421,7 +456,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 outcome: "applied",
                 ..Receipt::default()
             };
-            match self.write_in(&self.scope, batch, receipt).await {
+            match self.write_in(&self.scope, batch, &receipt).await {
                 Ok(_) => return Ok(()),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {

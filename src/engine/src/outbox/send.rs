@@ -1,13 +1,11 @@
 //! One delivery: what is sent, and what its answer means.
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use statewright_core::address;
 use statewright_core::definition::HeaderValue;
 use statewright_core::effect::Effect;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 use statewright_core::step::Event;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::deliver::Known;
@@ -16,11 +14,12 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::outcome_of;
-use crate::load::EntityName;
+use crate::load::{EntityName, parse};
 use crate::once::{KEPT_LONG_MS, KEPT_MS, Once, Origin, Scope, fingerprint};
 use crate::outbound::{Outbound, OutboundRequest, OutboundResponse, SendFailure};
 use crate::request::{self, EventRequest};
 use crate::signature;
+use crate::subscriptions::Sink;
 
 /// How long an action's request waits for an answer (S2.116).
 const ACTION_TIMEOUT_MS: u64 = 10_000;
@@ -96,35 +95,11 @@ impl Outcome {
     }
 }
 
-/// Where a subscription's presentations go.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Sink {
-    Webhook {
-        url: String,
-        #[serde(default)]
-        secret: Option<String>,
-    },
-    Queue {
-        binding: String,
-    },
-}
-
-/// A presentation as it is stored.
-#[derive(Deserialize)]
-struct Presented {
-    #[serde(rename = "type")]
-    kind: String,
-    committed_at: i64,
-    #[serde(flatten)]
-    data: BTreeMap<String, Value>,
-}
-
-/// An event to another entity, with how many effects led to it.
-#[derive(Deserialize)]
-struct Hops {
-    #[serde(default)]
-    hops: u32,
+/// How many effects led to an event for another entity.
+fn hops(effect: &str) -> u32 {
+    let effect = serde_json::from_str::<Value>(effect).unwrap_or_default();
+    let hops = effect.get("hops").and_then(Value::as_u64).unwrap_or_default();
+    u32::try_from(hops).unwrap_or_default()
 }
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
@@ -186,7 +161,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 params,
                 create,
             } => {
-                let hops = serde_json::from_str(&delivery.effect).map_or(0, |Hops { hops }| hops);
+                let hops = hops(&delivery.effect);
                 let names = TenantId::new(&delivery.tenant).and_then(|tenant| {
                     Ok(EntityName {
                         tenant,
@@ -275,22 +250,20 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         if !delivery.active {
             return Outcome::Held;
         }
-        let (presented, sink) = match (
-            serde_json::from_str::<Presented>(&delivery.effect),
-            serde_json::from_str(sink),
-        ) {
-            (Ok(presented), Ok(sink)) => (presented, sink),
+        let (mut data, sink) = match (parse::<Map<String, Value>>(&delivery.effect), Sink::read(sink)) {
+            (Ok(data), Ok(sink)) => (data, sink),
             (Err(error), _) | (_, Err(error)) => {
                 return Outcome::dead(format!("the presentation cannot be read: {error}"));
             }
         };
-        let Presented {
-            kind,
-            committed_at,
-            mut data,
-        } = presented;
         data.remove("kind");
-        let committed = iso(Millis(committed_at));
+        let (Some(kind), Some(committed)) = (
+            data.remove("type").filter(Value::is_string),
+            data.remove("committed_at").and_then(|at| at.as_i64()),
+        ) else {
+            return Outcome::dead("the presentation cannot be read: it has no type, or no time".to_owned());
+        };
+        let committed = iso(Millis(committed));
         for (name, value) in [
             ("attempt", json!(delivery.attempt)),
             ("committed_at", json!(committed)),

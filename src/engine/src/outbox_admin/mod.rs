@@ -184,7 +184,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             row.claimed = false;
             row.item.phase = row.phase(now);
             let batch = Self::changing(tenant, REDRIVE, &json!([[id, token, lane]]), now);
-            match self.write_changed(batch, || json!(row.item)).await {
+            match self.write_changed(batch, &|| text_of(&row.item)).await {
                 Ok(()) => return Ok(row.item),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
@@ -232,7 +232,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 },
             };
             let batch = Self::changing(tenant, CANCEL, &json!([[id, token, null]]), now);
-            match self.write_changed(batch, || json!(cancelled)).await {
+            match self.write_changed(batch, &|| text_of(&cancelled)).await {
                 Ok(()) => return Ok(cancelled),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
@@ -318,7 +318,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return Ok(answer);
             }
             let batch = Self::changing(tenant, change, &json!(rows), now);
-            match self.write_changed(batch, || json!(answer)).await {
+            match self.write_changed(batch, &|| text_of(&answer)).await {
                 Ok(()) => return Ok(answer),
                 Err(error) => {
                     if matches!(error, DatabaseError::Uncertain(_)) {
@@ -368,14 +368,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     async fn write_changed(
         &self,
         batch: Vec<Statement>,
-        answer: impl FnOnce() -> Value,
+        answer: &dyn Fn() -> String,
     ) -> Result<(), DatabaseError> {
         let receipt = || Receipt {
-            answer: Some(answer().to_string()),
+            answer: Some(answer()),
             outcome: "applied",
             ..Receipt::default()
         };
-        self.write_in(&self.scope, batch, receipt).await.map(drop)
+        self.write_in(&self.scope, batch, &receipt).await.map(drop)
     }
 
     /// Purges rows that have been over for as long as they are kept (S0.52), and lets go what is held for subscriptions that are not
@@ -405,4 +405,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         }
         Ok(())
     }
+}
+
+fn text_of(answer: &impl serde::Serialize) -> String {
+    serde_json::to_string(answer).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ use statewright_core::ids::{Millis, TenantId};
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Param, Random, Statement, random_name};
 use crate::error::Error;
-use crate::load::{decode, rows_of};
+use crate::load::{decode, parse, rows_of};
 use crate::once::{EXPIRE, Once};
 use crate::outbound::Outbound;
 use crate::outbox::Claim;
@@ -443,6 +443,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
 fn stands(rows: &[String]) -> Result<Option<Stands>, Error> {
     let Some(row) = rows.first() else { return Ok(None) };
-    let (uid, record) = decode(row).map_err(store)?;
+    let (uid, record) = parse(row).map_err(store)?;
     Ok(Some(Stands { uid, record }))
 }
