@@ -4,15 +4,13 @@
 
 mod endings;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::definition::shape::{Findings, MOST_LISTED, Path, list, shortened};
 use crate::definition::{CompletionRule, Definition, FLAT_REGION, Lifecycle, SubMachineDef, Valid};
 use crate::entity::Configuration;
 use crate::fault::{Fault, WarningKind};
 use crate::lint;
 use crate::machine::{Machine, RegionIx, StateIx};
-use crate::sorted::Gather;
+use crate::sorted::{Gather, SortedMap, SortedSet};
 use crate::tree::DEEPEST_LEVEL;
 use endings::{Budget, Endings};
 
@@ -22,8 +20,8 @@ const MOST_NAMED: usize = 4;
 /// The machines that a definition can reach, as they are registered.
 #[derive(Debug, Default)]
 pub struct Family {
-    children: BTreeMap<String, Valid>,
-    managed: BTreeMap<String, Vec<String>>,
+    children: SortedMap<String, Valid>,
+    managed: SortedMap<String, Vec<String>>,
 }
 
 impl Family {
@@ -41,7 +39,7 @@ impl Family {
 }
 
 /// The machines that a definition names as children, sorted, each once.
-pub fn named(definition: &Definition) -> BTreeSet<&str> {
+pub fn named(definition: &Definition) -> SortedSet<&str> {
     lint::sub_machines(definition)
         .map(|(.., sub)| sub.machine_id.as_str())
         .gather()
@@ -49,7 +47,7 @@ pub fn named(definition: &Definition) -> BTreeSet<&str> {
 
 fn managed(definition: &Definition) -> Vec<String> {
     let managed = lint::sub_machines(definition).filter(|(.., sub)| is_managed(sub));
-    let names: BTreeSet<&str> = managed.map(|(.., sub)| sub.machine_id.as_str()).gather();
+    let names: SortedSet<&str> = managed.map(|(.., sub)| sub.machine_id.as_str()).gather();
     names.into_iter().map(str::to_owned).collect()
 }
 
@@ -85,10 +83,10 @@ struct Checks<'a> {
     lines: Lines<'a>,
     findings: Findings,
     /// By the machine of a child: as it runs.
-    compiled: BTreeMap<&'a str, Option<Compiled>>,
+    compiled: SortedMap<&'a str, Option<Compiled>>,
     budget: Budget,
     /// Where a child that is final at its start leads its parent, by the compound state.
-    onward: BTreeMap<StateIx, (StateIx, Path)>,
+    onward: SortedMap<StateIx, (StateIx, Path)>,
 }
 
 /// The machine of a child, and where it can end, whatever its parent asks.
@@ -107,9 +105,9 @@ impl<'a> Checks<'a> {
             family,
             lines: Lines::new(&valid.definition, family),
             findings,
-            compiled: BTreeMap::new(),
+            compiled: SortedMap::new(),
             budget: Budget::default(),
-            onward: BTreeMap::new(),
+            onward: SortedMap::new(),
         }
     }
 
@@ -244,7 +242,7 @@ impl<'a> Checks<'a> {
         sub: &'a SubMachineDef,
         child: &'a Valid,
     ) {
-        let compiled = self.compiled.entry(&sub.machine_id).or_insert_with(|| {
+        let compiled = self.compiled.or_insert_with(&sub.machine_id, || {
             let machine = Machine::compile(child).ok()?;
             let endings = Endings::of(&machine);
             Some(Compiled { machine, endings })
@@ -306,7 +304,7 @@ impl<'a> Checks<'a> {
     /// A join that may take the region out of the loop ends it: then the bound on a commit has to do (`CASCADE_LIMIT`).
     fn loops(&mut self) {
         let reachable = lint::reachable(&self.valid.definition, self.machine);
-        let mut done: BTreeSet<StateIx> = BTreeSet::new();
+        let mut done: SortedSet<StateIx> = SortedSet::new();
         for first in self.onward.keys() {
             let mut way = Vec::new();
             let mut at = *first;
@@ -344,7 +342,7 @@ impl<'a> Checks<'a> {
 }
 
 /// The regions of a machine, each with its states.
-type Regions<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
+type Regions<'a> = Vec<(&'a str, SortedSet<&'a str>)>;
 
 fn regions(definition: &Definition) -> Regions<'_> {
     if !definition.is_parallel() {
@@ -437,9 +435,9 @@ impl Completion {
 /// The chains of managed children below a definition.
 struct Lines<'a> {
     /// By machine: the next on a shortest way to the definition.
-    homeward: BTreeMap<&'a str, &'a str>,
+    homeward: SortedMap<&'a str, &'a str>,
     /// By length, of the managed children from a machine on: the next on such a chain.
-    deep: Vec<BTreeMap<&'a str, &'a str>>,
+    deep: Vec<SortedMap<&'a str, &'a str>>,
 }
 
 impl<'a> Lines<'a> {
@@ -479,12 +477,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn homeward<'a>(own: &'a str, edges: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, &'a str> {
-    let mut parents: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+fn homeward<'a>(own: &'a str, edges: &[(&'a str, &'a str)]) -> SortedMap<&'a str, &'a str> {
+    let mut parents: SortedMap<&str, Vec<&str>> = SortedMap::new();
     for (parent, child) in edges {
-        parents.entry(child).or_default().push(parent);
+        parents.or_insert_with(child, Default::default).push(parent);
     }
-    let mut homeward: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut homeward: SortedMap<&str, &str> = SortedMap::new();
     let mut layer = vec![own];
     while !layer.is_empty() {
         let mut further = Vec::new();
@@ -503,8 +501,8 @@ fn homeward<'a>(own: &'a str, edges: &[(&'a str, &'a str)]) -> BTreeMap<&'a str,
 
 /// By length from one child on, up to the deepest level: the machines that have a chain of so many children, and how it
 /// begins. Counted level by level, so that a cycle elsewhere is just a chain that is too deep.
-fn deep<'a>(edges: &[(&'a str, &'a str)]) -> Vec<BTreeMap<&'a str, &'a str>> {
-    let mut lengths: Vec<BTreeMap<&str, &str>> = Vec::new();
+fn deep<'a>(edges: &[(&'a str, &'a str)]) -> Vec<SortedMap<&'a str, &'a str>> {
+    let mut lengths: Vec<SortedMap<&str, &str>> = Vec::new();
     for _ in 0..DEEPEST_LEVEL {
         let next = match lengths.last() {
             None => edges.iter().copied().gather(),

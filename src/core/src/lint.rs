@@ -4,8 +4,6 @@
 //! transitions, timeouts, joins and completions of children leads to it, whatever params and context that takes, and
 //! each region is looked at by itself. So a definition without warnings can still be wrong, but a warning is never.
 
-use std::collections::BTreeMap;
-
 mod places;
 
 use self::places::templates;
@@ -15,6 +13,7 @@ use crate::definition::{Definition, Lifecycle, SubMachineDef};
 use crate::fault::{Warning, WarningKind};
 use crate::guard::{Fixed, Guard};
 use crate::machine::{Join, Machine, RegionIx, StateIx, Transition};
+use crate::sorted::SortedMap;
 
 /// The warnings of a definition without faults.
 pub(crate) fn warnings(definition: &Definition, contract: Contract) -> Vec<Warning> {
@@ -459,7 +458,7 @@ pub(crate) fn never(machine: &Machine) -> Vec<Option<Never>> {
         }
     };
     // Where one with a guard that always passes stood before: by state, and event.
-    let mut closed: BTreeMap<(StateIx, &str), usize> = BTreeMap::new();
+    let mut closed: SortedMap<(StateIx, &str), usize> = SortedMap::new();
     for (index, transition) in machine.transitions().iter().enumerate() {
         let constant = constant(transition);
         if constant == Some(false) {

@@ -1,7 +1,5 @@
 //! Many events in one request: grouped by entity, read, decided and written set-wise (S2.244, S2.259, R19).
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use std::cell::RefCell;
@@ -11,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use statewright_core::answer::{ActionView, Answer, StateView};
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, TenantId};
-use statewright_core::sorted::{sort_by, sort_by_key};
+use statewright_core::sorted::{SortedMap, SortedSet, sort_by, sort_by_key};
 
 use crate::Engine;
 use crate::batch_once::{Begun, Kept, Part, with_places};
@@ -185,7 +183,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let machine_id = request::machine_id(machine_id)?;
         let mut answers: Answers = Vec::with_capacity(events.len());
         let mut ids: Vec<Option<String>> = Vec::with_capacity(events.len());
-        let mut groups: BTreeMap<EntityName, Group> = BTreeMap::new();
+        let mut groups: SortedMap<EntityName, Group> = SortedMap::new();
         for (place, event) in events.iter().enumerate() {
             match read_event(tenant, place, event) {
                 Ok((tenant, event)) => {
@@ -197,7 +195,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                         machine_id: machine_id.clone(),
                         entity_id,
                     };
-                    let group = groups.entry(name.clone()).or_insert_with(|| Group {
+                    let group = groups.or_insert_with(name.clone(), || Group {
                         target: Target::new(name),
                         events: Vec::new(),
                         existed: false,
@@ -325,7 +323,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let ids = EffectIds::new(now, &commit_id);
         let making = self.making(&ids, &self.scope.origin);
         let mut open = Vec::new();
-        let mut trees: BTreeMap<EntityName, Joined<'_>> = BTreeMap::new();
+        let mut trees: SortedMap<EntityName, Joined<'_>> = SortedMap::new();
         for (mut group, found) in groups.into_iter().zip(found) {
             let loaded = match found {
                 Found::Loaded(loaded) => *loaded,
@@ -378,15 +376,15 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             {
                 root = above.clone();
             }
-            match trees.entry(root) {
-                Entry::Vacant(place) => {
-                    place.insert(Joined {
+            match trees.get_mut(&root) {
+                None => {
+                    let joined = Joined {
                         deciding: Deciding::new(loaded, now, &making),
                         groups: vec![group],
-                    });
+                    };
+                    trees.insert(root, joined);
                 }
-                Entry::Occupied(mut tree) => {
-                    let tree = tree.get_mut();
+                Some(tree) => {
                     tree.deciding.join(loaded);
                     tree.groups.push(group);
                 }
@@ -398,7 +396,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
     async fn decide_and_write(
         &self,
-        trees: BTreeMap<EntityName, Joined<'_>>,
+        trees: SortedMap<EntityName, Joined<'_>>,
         mut open: Vec<Group>,
         answers: &mut Answers,
         spent: &mut usize,
@@ -408,7 +406,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let mut decided: Vec<Decided> = Vec::new();
         let mut writes: Vec<TreeWrite> = Vec::new();
         // Whom this round makes: no other tree of it may make the same.
-        let mut made: BTreeSet<(TenantId, MachineId, EntityId)> = BTreeSet::new();
+        let mut made: SortedSet<(TenantId, MachineId, EntityId)> = SortedSet::new();
         let mut moved = false;
         for (root, Joined { mut deciding, groups }) in trees {
             let before = *spent;
@@ -423,7 +421,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let mut answered = 0_usize;
             let mut adoption = None;
             let mut outcomes = Vec::with_capacity(events.len());
-            let mut unmade: BTreeSet<EntityName> = BTreeSet::new();
+            let mut unmade: SortedSet<EntityName> = SortedSet::new();
             for (place, name, event) in events {
                 if unmade.contains(name) || (*name != root && deciding.is_unknown(name)) {
                     // Nothing of the tree has made it by now: its events are decided by themselves.

@@ -1,11 +1,10 @@
 //! A batch with an Idempotency-Key: the whole is claimed while it is under way, and what becomes of each event is kept with its
 //! effect, so that a retry goes on where the first ended (design 5, S4.93, S4.106).
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 use serde_json::value::RawValue;
 use statewright_core::answer::Answer;
+use statewright_core::sorted::SortedMap;
 
 use crate::Engine;
 use crate::batch::{BatchAnswer, BatchResult};
@@ -70,7 +69,7 @@ pub(crate) const LEAVE: &str =
 type StandingRow = (i64, String, u16, Option<String>, Option<String>, Option<String>);
 
 /// What was kept of a batch's events, by their places.
-pub(crate) type Kept = BTreeMap<usize, Box<RawValue>>;
+pub(crate) type Kept = SortedMap<usize, Box<RawValue>>;
 
 /// How a batch with a key begins.
 pub(crate) enum Begun {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use statewright_core::definition::Definition;
 use statewright_core::machine::Machine;
+use statewright_core::sorted::SortedMap;
 
 use crate::error::Error;
 
@@ -31,7 +32,7 @@ pub struct DefinitionCache(Arc<Mutex<Kept>>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    by_hash: BTreeMap<Arc<str>, Arc<Compiled>>,
+    by_hash: SortedMap<Arc<str>, Arc<Compiled>>,
     /// Which hashes a machine of a tenant was seen with, so that a read need not send those again.
     by_machine: BTreeMap<(String, String), Vec<Arc<str>>>,
     bytes: usize,
@@ -109,7 +110,7 @@ impl DefinitionCache {
 
 /// Definitions at hand, which a read need not send. Held while it is under way, so that none is dropped meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Known(BTreeMap<Arc<str>, Arc<Compiled>>);
+pub(crate) struct Known(SortedMap<Arc<str>, Arc<Compiled>>);
 
 impl Known {
     pub(crate) fn extend(&mut self, compiled: impl IntoIterator<Item = Arc<Compiled>>) {

@@ -1,11 +1,9 @@
 //! Entities: made, read, listed, deleted, explained (S2.236 to S2.242).
 
-use std::collections::BTreeMap;
-
 use statewright_core::entity::Made;
 use statewright_core::explain::{Explanation, PossibleEvent};
 use statewright_core::ids::{Millis, Revision, TenantId};
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap};
 use statewright_core::tree::EntityIx;
 
 use crate::Engine;
@@ -147,7 +145,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let mut storing = store_one(&write, &commit_id, numbered, &self.lease(now));
             let uids = deciding.uids();
             let uid = uids.first().map(String::as_str).unwrap_or_default();
-            let view = |rows: &BTreeMap<String, u64>| {
+            let view = |rows: &SortedMap<String, u64>| {
                 let stored = Stored {
                     uid: uid.to_owned(),
                     created_at: now,
@@ -223,7 +221,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let loaded = loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
             .ok_or_else(|| Error::NoMachine(machine_id.to_owned()))?;
         let stored = loaded.stored.as_ref().ok_or_else(|| missing(&name))?;
-        let mut rows = BTreeMap::new();
+        let mut rows = SortedMap::new();
         for row in rows_of(&results, 1) {
             let (region, row): (String, u64) = decode(row)?;
             rows.insert(region, row);

@@ -1,13 +1,11 @@
 //! What a new revision takes from the entities that live by the one before (design 6): found, and told, before it is
 //! written, and looked for again in the batch that writes it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Map, Value, json};
 use statewright_core::contract::Contract;
 use statewright_core::definition::{Definition, FLAT_REGION, Lifecycle, SubMachineDef, Valid};
 use statewright_core::ids::{MachineId, TenantId};
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap, SortedSet};
 
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
@@ -131,10 +129,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             batch.push(Statement::new(LIVE_KIN, [tenant(), machine(), head]));
         }
         let results = self.read(batch).await?;
-        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut found: SortedMap<(String, String), u64> = SortedMap::new();
         for row in rows_of(&results, 0).iter().chain(rows_of(&results, 2)) {
             let (region, state, entities): (String, String, u64) = decode(row)?;
-            let most = found.entry((region, state)).or_default();
+            let most = found.or_insert_with((region, state), Default::default);
             *most = entities.max(*most);
         }
         let found = found.into_iter().map(|((region, state), entities)| LiveState {
@@ -181,16 +179,20 @@ impl Lost {
             old.as_ref().map(places).unwrap_or_default(),
             places(&new.definition),
         );
-        let regions = |places: &BTreeSet<Place>| -> BTreeSet<String> {
+        let regions = |places: &SortedSet<Place>| -> SortedSet<String> {
             places.iter().map(|(region, _)| region.clone()).gather()
         };
         let old_children = old.as_ref().map(children).unwrap_or_default();
         let new_children = children(&new.definition);
+        let regions_before = regions(&before);
         let gone =
             |place: &&Place| !after.contains(*place) || old_children.get(*place) != new_children.get(*place);
         Self {
             states: before.iter().filter(gone).cloned().collect(),
-            added: regions(&after).difference(&regions(&before)).cloned().collect(),
+            added: regions(&after)
+                .into_iter()
+                .filter(|region| !regions_before.contains(region))
+                .collect(),
             contract: contract.is_some_and(|contract: Contract| contract != new.contract),
         }
     }
@@ -226,10 +228,10 @@ impl Lost {
 type Place = (String, String);
 
 /// The machine of the child of each compound state, and whether it is managed.
-fn children(definition: &Definition) -> BTreeMap<Place, (&str, Option<Lifecycle>)> {
+fn children(definition: &Definition) -> SortedMap<Place, (&str, Option<Lifecycle>)> {
     fn of<'a>(
         region: &str,
-        subs: Option<&'a BTreeMap<String, SubMachineDef>>,
+        subs: Option<&'a std::collections::BTreeMap<String, SubMachineDef>>,
     ) -> Vec<(Place, (&'a str, Option<Lifecycle>))> {
         let subs = subs.into_iter().flatten();
         subs.map(|(state, sub)| {
@@ -244,7 +246,7 @@ fn children(definition: &Definition) -> BTreeMap<Place, (&str, Option<Lifecycle>
     flat.into_iter().chain(parallel).gather()
 }
 
-fn places(definition: &Definition) -> BTreeSet<Place> {
+fn places(definition: &Definition) -> SortedSet<Place> {
     let flat = definition
         .states
         .iter()

@@ -1,11 +1,9 @@
 //! The scanner: a pass over the timers that are due, for entities that no event touches (S2.93, S4.170 to S4.188).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
-use statewright_core::sorted::{Gather, sort_by};
+use statewright_core::sorted::{Gather, SortedMap, SortedSet, sort_by};
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
@@ -222,11 +220,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let ids = EffectIds::new(now, &commit_id);
         let origin = Origin::timer("");
         let making = self.making(&ids, &origin);
-        let mut trees: BTreeMap<EntityName, DueTree> = BTreeMap::new();
+        let mut trees: SortedMap<EntityName, DueTree> = SortedMap::new();
         for ((uid, target), found) in targets.into_iter().zip(found) {
             match found {
                 Found::Loaded(loaded) if loaded.knows(&uid) => {
-                    let tree = trees.entry(loaded.root_name()).or_insert_with(|| DueTree {
+                    let tree = trees.or_insert_with(loaded.root_name(), || DueTree {
                         loaded: *loaded,
                         due: Vec::new(),
                     });
@@ -311,7 +309,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         };
         let stored = match error {
             DatabaseError::Uncertain(_) => self.stored_by(writes, commit_id).await,
-            DatabaseError::Constraint(_) => BTreeSet::new(),
+            DatabaseError::Constraint(_) => SortedSet::new(),
         };
         let mut outcomes = Vec::with_capacity(writes.len());
         for write in writes {
@@ -332,7 +330,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// The incarnations that a commit of unknown end stored. Where that cannot be read, none: they are told as stale.
-    async fn stored_by(&self, writes: &[TreeWrite], commit_id: &str) -> BTreeSet<String> {
+    async fn stored_by(&self, writes: &[TreeWrite], commit_id: &str) -> SortedSet<String> {
         let keys: Vec<_> = writes.iter().filter_map(TreeWrite::key).collect();
         let statement = Statement::new(STORED_BY, [json!(keys).to_string().into(), commit_id.into()]);
         let results = self.read(vec![statement]).await.unwrap_or_default();
@@ -360,16 +358,15 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let commit_id = random_name(&self.random);
             let ids = EffectIds::new(now, &commit_id);
             let making = self.making(&ids, &self.scope.origin);
-            let mut trees: BTreeMap<EntityName, Deciding<'_>> = BTreeMap::new();
+            let mut trees: SortedMap<EntityName, Deciding<'_>> = SortedMap::new();
             for (target, found) in targets
                 .iter()
                 .zip(loaded_trees(&targets, &results, &self.cache, reading)?)
             {
                 match found {
                     Found::Loaded(loaded) => {
-                        let deciding = trees
-                            .entry(loaded.root_name())
-                            .or_insert_with(|| Deciding::new(*loaded, now, &making));
+                        let name = loaded.root_name();
+                        let deciding = trees.or_insert_with(name, || Deciding::new(*loaded, now, &making));
                         deciding.touch_timers_at(&target.name);
                     }
                     Found::LeftOut => left_out = true,
@@ -435,7 +432,7 @@ struct DueEntity {
 
 /// The entities of due timers, oldest first, each once.
 fn due_entities(timers: &[String], now: Millis, report: &mut ScanReport) -> Result<Vec<DueEntity>, Error> {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     let mut entities = Vec::new();
     for row in timers {
         let (tenant, machine_id, entity_id, wake_at, uid): (String, String, String, i64, String) =

@@ -6,11 +6,10 @@ mod time;
 pub use mapping::Mapped;
 pub(crate) use mapping::{Inbound, Unmapped};
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use statewright_core::ids::{MachineId, Millis, TenantId};
+use statewright_core::sorted::SortedMap;
 
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
@@ -488,7 +487,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 ));
             }
         };
-        let mut given = BTreeMap::new();
+        let mut given = SortedMap::new();
         for (name, value) in fields.map("headers")?.into_iter().flatten() {
             let path = format!("$.headers[{}]", Value::from(name.as_str()));
             let Value::String(value) = value else {

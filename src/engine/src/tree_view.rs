@@ -1,12 +1,11 @@
 //! An entity with everything that lives or lived below it, nested (S2.208 to S2.210).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use statewright_core::ids::{EntityId, MachineId, Revision, Seq, TenantId};
-use statewright_core::sorted::{Gather, sort_by_key};
+use statewright_core::sorted::{Gather, SortedMap, sort_by_key};
 use statewright_core::tree::Status;
 
 use crate::Engine;
@@ -106,12 +105,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         );
         let results = self.read(vec![statement]).await?;
         let rows = rows_of(&results, 0);
-        let mut by_parent: BTreeMap<String, Vec<(String, Instance, EntityView)>> = BTreeMap::new();
+        let mut by_parent: SortedMap<String, Vec<(String, Instance, EntityView)>> = SortedMap::new();
         for row in rows {
             let (uid, instance, view) = self.descendant(&name, row).await?;
             by_parent
-                .entry(instance.parent_uid.clone())
-                .or_default()
+                .or_insert_with(instance.parent_uid.clone(), Default::default)
                 .push((uid, instance, view));
         }
         if rows.len() > MAX_ROWS as usize {
@@ -170,7 +168,7 @@ fn too_large() -> Error {
 /// The children of an incarnation, each with its own. No tree is deeper than a child's id is long.
 fn nested(
     parent: &str,
-    by_parent: &mut BTreeMap<String, Vec<(String, Instance, EntityView)>>,
+    by_parent: &mut SortedMap<String, Vec<(String, Instance, EntityView)>>,
 ) -> Vec<TreeView> {
     let mut children = by_parent.remove(parent).unwrap_or_default();
     sort_by_key(&mut children, |(_, instance, _)| {

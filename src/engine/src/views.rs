@@ -1,6 +1,5 @@
 //! How entities, machines and history rows are shown (S2.255, S2.256).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,7 +9,7 @@ use statewright_core::entity::{Params, Timer};
 use statewright_core::fault::Warning;
 use statewright_core::identity::IdentityKey;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap};
 use statewright_core::tree::Status;
 
 use crate::error::Error;
@@ -40,7 +39,7 @@ pub struct EntityView {
     /// When it was last written.
     pub updated_at: Millis,
     /// The current entry of each region (S2.98).
-    pub region_entries: BTreeMap<Arc<str>, EntryView>,
+    pub region_entries: SortedMap<Arc<str>, EntryView>,
     /// Its place in its tree, where it is a managed child (S2.208).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<InstanceView>,
@@ -103,7 +102,7 @@ impl EntityView {
         name: &EntityName,
         revision: Revision,
         stored: &Stored,
-        rows: &BTreeMap<String, u64>,
+        rows: &SortedMap<String, u64>,
         instance: Option<&Instance>,
     ) -> Self {
         let entity = &stored.entity;

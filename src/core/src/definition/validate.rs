@@ -2,7 +2,7 @@
 //!
 //! An empty name was reported as missing when the document was read, and is passed over here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::shape::{Findings, Path, shortened};
 use super::{
@@ -12,11 +12,11 @@ use super::{
 use crate::contract::Contract;
 use crate::fault::WarningKind;
 use crate::guard::shape as guard_shape;
-use crate::sorted::Gather;
+use crate::sorted::{Gather, SortedMap, SortedSet};
 
 /// What the checks look names up in: each region and its states.
 struct Scope<'a> {
-    regions: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    regions: SortedMap<&'a str, SortedSet<&'a str>>,
     parallel: bool,
 }
 
@@ -73,7 +73,7 @@ fn flat<'a>(
     states: &'a [String],
 ) -> Scope<'a> {
     check_states(findings, &root.key("states"), states);
-    let known: BTreeSet<&str> = states.iter().map(String::as_str).gather();
+    let known: SortedSet<&str> = states.iter().map(String::as_str).gather();
     let path = root.key("initial_state");
     match definition.initial_state.as_deref() {
         None if findings.told(&path) => {}
@@ -101,7 +101,7 @@ fn parallel<'a>(
     regions: &'a [RegionDef],
 ) -> Scope<'a> {
     let mut scope = Scope {
-        regions: BTreeMap::new(),
+        regions: SortedMap::new(),
         parallel: true,
     };
     let path = root.key("regions");
@@ -128,7 +128,7 @@ fn parallel<'a>(
     }
     for (index, region) in regions.iter().enumerate() {
         let path = path.item(index);
-        let known: BTreeSet<&str> = region.states.iter().map(String::as_str).gather();
+        let known: SortedSet<&str> = region.states.iter().map(String::as_str).gather();
         check_states(findings, &path.key("states"), &region.states);
         check_state(
             findings,
@@ -164,7 +164,7 @@ fn check_states(findings: &mut Findings, path: &Path, states: &[String]) {
     }
     let mut seen = BTreeSet::new();
     for (index, state) in states.iter().enumerate() {
-        if !seen.insert(state) {
+        if !seen.insert(state.as_str()) {
             findings.fault(
                 &path.item(index),
                 format!("`{}` stands twice", shortened(state)),
@@ -174,7 +174,7 @@ fn check_states(findings: &mut Findings, path: &Path, states: &[String]) {
     }
 }
 
-fn check_state(findings: &mut Findings, path: &Path, state: &str, known: &BTreeSet<&str>, place: &str) {
+fn check_state(findings: &mut Findings, path: &Path, state: &str, known: &SortedSet<&str>, place: &str) {
     if state.is_empty() || known.contains(state) {
         return;
     }
@@ -311,7 +311,7 @@ fn check_joins(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definiti
 }
 
 fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, definition: &Definition) {
-    let all: BTreeSet<&str> = scope.regions.values().flatten().copied().gather();
+    let all: SortedSet<&str> = scope.regions.values().flatten().copied().gather();
     for (index, def) in definition.actions.iter().flatten().enumerate() {
         check_action(findings, scope, &all, &root.key("actions").item(index), def);
     }
@@ -331,7 +331,7 @@ fn check_actions(findings: &mut Findings, scope: &Scope<'_>, root: &Path, defini
 fn check_action(
     findings: &mut Findings,
     scope: &Scope<'_>,
-    all: &BTreeSet<&str>,
+    all: &SortedSet<&str>,
     path: &Path,
     def: &ActionDef,
 ) {
@@ -382,8 +382,8 @@ fn check_broadcast(findings: &mut Findings, scope: &Scope<'_>, root: &Path, defi
 fn check_sub_machines(
     findings: &mut Findings,
     path: &Path,
-    subs: Option<&BTreeMap<String, SubMachineDef>>,
-    known: &BTreeSet<&str>,
+    subs: Option<&std::collections::BTreeMap<String, SubMachineDef>>,
+    known: &SortedSet<&str>,
 ) {
     let Some(subs) = subs else { return };
     let path = path.key("sub_machines");
@@ -432,7 +432,7 @@ fn check_compound_start(
     findings: &mut Findings,
     path: &Path,
     initial: Option<&str>,
-    subs: Option<&BTreeMap<String, SubMachineDef>>,
+    subs: Option<&std::collections::BTreeMap<String, SubMachineDef>>,
 ) {
     let legacy = initial
         .zip(subs)
@@ -452,7 +452,7 @@ fn check_managed_names(findings: &mut Findings, root: &Path, definition: &Defini
     let mut seen = BTreeSet::new();
     for (index, region) in definition.regions.iter().flatten().enumerate() {
         for (state, sub) in region.sub_machines.iter().flatten() {
-            if sub.lifecycle == Some(Lifecycle::Managed) && !seen.insert(state) {
+            if sub.lifecycle == Some(Lifecycle::Managed) && !seen.insert(state.as_str()) {
                 findings.fault(
                     &root.key("regions").item(index).key("sub_machines").key(state),
                     format!(

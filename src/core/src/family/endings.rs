@@ -4,7 +4,7 @@
 //! own leads there, whatever params, context and timing that takes; a guard counts where values can be found with which
 //! it passes and those tried before it do not. One counts as an end only where nothing at all leads out of it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,7 +17,7 @@ use crate::guard::{Guard, Leaf, Lookup};
 use crate::joins::settle;
 use crate::lint::{self, Never};
 use crate::machine::{EventRow, Machine, StateIx, TransitionIx};
-use crate::sorted::{Gather, sort};
+use crate::sorted::{Gather, SortedSet, sort};
 use crate::step::{Move, Moves};
 
 /// How many configurations of a child are looked at.
@@ -171,7 +171,7 @@ impl Endings {
             }
         }
         let events = at.iter().filter_map(|state| self.events.get(state.place()));
-        let events: BTreeSet<Arc<str>> = events.flatten().map(Arc::clone).gather();
+        let events: SortedSet<Arc<str>> = events.flatten().map(Arc::clone).gather();
         for event in events {
             let Some(row) = machine.event(&event) else {
                 continue;
@@ -221,7 +221,7 @@ impl Endings {
             .flat_map(|list| list.iter())
             .filter_map(|taken| machine.transition(*taken).guard.as_ref())
             .collect();
-        let mut found: BTreeSet<Chosen> = BTreeSet::new();
+        let mut found: SortedSet<Chosen> = SortedSet::new();
         assignments(&guards, &guards, budget, |lookup| {
             let passes = |taken: &&TransitionIx| passes(machine, **taken, lookup);
             let firsts = lists.iter().filter_map(|list| list.iter().find(passes));
@@ -310,7 +310,7 @@ fn assignments(
     for guard in of {
         collect(guard, &mut own);
     }
-    let fields: BTreeSet<&str> = own.iter().map(|leaf| &*leaf.field).gather();
+    let fields: SortedSet<&str> = own.iter().map(|leaf| &*leaf.field).gather();
     let values: Vec<(&str, Vec<Value>)> = fields
         .into_iter()
         .map(|field| {

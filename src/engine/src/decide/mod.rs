@@ -2,7 +2,6 @@
 
 mod targets;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use statewright_core::answer::Answer;
@@ -13,7 +12,7 @@ use statewright_core::explain::{Explanation, PossibleEvent, events, explain};
 use statewright_core::forward::{self, Delivered};
 use statewright_core::ids::{EntityId, MachineId, Millis, Version};
 use statewright_core::machine::RegionIx;
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap};
 use statewright_core::step::{self, Event};
 use statewright_core::target::{self, TargetStep};
 use statewright_core::timeouts::{CATCH_UP_LIMIT, catch_up};
@@ -41,7 +40,7 @@ pub(crate) struct Deciding<'a> {
     /// By entity, in the order of the tree.
     members: Vec<Member>,
     /// The entities that were asked for.
-    asked: BTreeMap<EntityName, Asked>,
+    asked: SortedMap<EntityName, Asked>,
     /// The root's name.
     root: EntityName,
     head: Head,

@@ -1,11 +1,10 @@
 //! What a provider's request becomes: an event for an entity, by the places that a source names. Pure.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
 use statewright_core::ids::{EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, check_name};
 use statewright_core::kind_of;
+use statewright_core::sorted::SortedMap;
 use statewright_core::template;
 
 use crate::cache::content_hash;
@@ -33,9 +32,9 @@ pub(crate) struct Mapping {
     entity_id: Place,
     event_type: Option<Place>,
     prefix: String,
-    rename: BTreeMap<String, String>,
+    rename: SortedMap<String, String>,
     only: bool,
-    params: BTreeMap<String, Place>,
+    params: SortedMap<String, Place>,
     identity: Option<Place>,
     timestamp: Option<Place>,
     ignore: Vec<String>,
@@ -278,7 +277,7 @@ impl Mapping {
             })?;
         }
         let keyed = |of: &str, key: &str| format!("{}[{}]", fields.key(of), Value::from(key));
-        let mut rename = BTreeMap::new();
+        let mut rename = SortedMap::new();
         for (from, to) in fields.map("rename")?.into_iter().flatten() {
             let path = keyed("rename", from);
             let expected = "the event type that it stands for, as a string";
@@ -296,7 +295,7 @@ impl Mapping {
                 "a table `rename` beside it",
             ));
         }
-        let mut params = BTreeMap::new();
+        let mut params = SortedMap::new();
         for (name, value) in fields.map("params")?.into_iter().flatten() {
             params.insert(name.clone(), Place::read(&keyed("params", name), value, true)?);
         }

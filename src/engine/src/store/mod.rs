@@ -3,12 +3,11 @@
 mod rows;
 mod sql;
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use statewright_core::entity::Timer;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
+use statewright_core::sorted::SortedMap;
 use statewright_core::tree::{EntityIx, Status, Tree};
 
 use crate::database::{Param, Statement};
@@ -326,12 +325,12 @@ pub(crate) fn store_held(writes: &[TreeWrite], commit_id: &str, numbered: bool, 
 
 /// The ids that history rows got, by incarnation and identity key.
 #[derive(Debug, Default)]
-pub(crate) struct RowNumbers(BTreeMap<(String, String), u64>);
+pub(crate) struct RowNumbers(SortedMap<(String, String), u64>);
 
 impl RowNumbers {
     /// Reads rows of [uid, identity key, id].
     pub(crate) fn read<'r>(rows: impl IntoIterator<Item = &'r String>) -> Result<Self, Error> {
-        let mut numbers = BTreeMap::new();
+        let mut numbers = SortedMap::new();
         for row in rows {
             let (uid, key, id): (String, String, u64) = decode(row)?;
             numbers.insert((uid, key), id);

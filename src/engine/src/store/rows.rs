@@ -1,13 +1,11 @@
 //! From what was decided on a tree to its rows.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::Serialize;
 use statewright_core::answer::{ActionView, OwnerView, actions_of};
 use statewright_core::commit::Commit;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap, SortedSet};
 use statewright_core::tree::{EntityIx, Status, Tree};
 
 use super::{
@@ -22,7 +20,7 @@ struct Writing<'a> {
     members: &'a [Member],
     write: TreeWrite,
     /// By entity.
-    named: BTreeMap<EntityIx, NameIx>,
+    named: SortedMap<EntityIx, NameIx>,
     now: Millis,
 }
 
@@ -68,7 +66,12 @@ impl<'a> Writing<'a> {
     }
 
     /// The rows of one commit. `contexts` is of whom the context is to be stored: with their last commit.
-    fn commit(&mut self, commit: &Commit, contexts: &mut BTreeMap<EntityIx, usize>, made_with: Option<&str>) {
+    fn commit(
+        &mut self,
+        commit: &Commit,
+        contexts: &mut SortedMap<EntityIx, usize>,
+        made_with: Option<&str>,
+    ) {
         for (ix, version) in &commit.writes {
             let of = self.name(*ix);
             let entity = self.tree.entity(*ix);
@@ -162,7 +165,7 @@ impl<'a> Writing<'a> {
     /// What a legacy child did was decided on the state of its parent, and on that of whoever handed the event on: these
     /// must not have moved (R9).
     fn guards(&mut self, commits: &[Commit]) {
-        let written: BTreeSet<EntityIx> = commits
+        let written: SortedSet<EntityIx> = commits
             .iter()
             .flat_map(|commit| &commit.writes)
             .map(|(ix, _)| *ix)
@@ -174,14 +177,14 @@ impl<'a> Writing<'a> {
         let handed_on = commits
             .iter()
             .flat_map(|commit| commit.forwarded_by.iter().copied());
-        let read: BTreeSet<EntityIx> = parents
+        let read: SortedSet<EntityIx> = parents
             .chain(handed_on)
             .filter(|ix| !written.contains(ix))
             .gather();
         for ix in read {
             self.name(ix);
         }
-        let timed: BTreeSet<NameIx> = self.write.timers.iter().map(|row| row.of).gather();
+        let timed: SortedSet<NameIx> = self.write.timers.iter().map(|row| row.of).gather();
         for (ix, of) in &self.named {
             let place = self.tree.place(*ix);
             let over = place.is_some_and(|place| {
@@ -254,11 +257,11 @@ impl TreeWrite {
                 outbox: Vec::new(),
                 presented: Vec::new(),
             },
-            named: BTreeMap::new(),
+            named: SortedMap::new(),
             now,
         };
         // Each changed context is stored once: with the last commit that writes its entity.
-        let mut contexts: BTreeMap<EntityIx, usize> = BTreeMap::new();
+        let mut contexts: SortedMap<EntityIx, usize> = SortedMap::new();
         for commit in commits.iter().filter(|commit| commit.context_changed) {
             contexts.insert(commit.target, 0);
         }
@@ -272,12 +275,12 @@ impl TreeWrite {
             writing.commit(commit, &mut contexts, made_with);
         }
         let rows = commits.iter().flat_map(|commit| &commit.rows);
-        let entered: BTreeSet<(EntityIx, RegionIx)> =
+        let entered: SortedSet<(EntityIx, RegionIx)> =
             rows.filter_map(|row| Some((row.entity, row.entered()?))).gather();
-        let made: BTreeSet<EntityIx> = commits.iter().flat_map(|commit| &commit.made).copied().gather();
-        let placed: BTreeSet<EntityIx> = commits.iter().flat_map(|commit| &commit.placed).copied().gather();
-        let moved: BTreeSet<(EntityIx, RegionIx)> = moved.iter().copied().gather();
-        let mut touched: BTreeSet<EntityIx> = made.union(&placed).copied().gather();
+        let made: SortedSet<EntityIx> = commits.iter().flat_map(|commit| &commit.made).copied().gather();
+        let placed: SortedSet<EntityIx> = commits.iter().flat_map(|commit| &commit.placed).copied().gather();
+        let moved: SortedSet<(EntityIx, RegionIx)> = moved.iter().copied().gather();
+        let mut touched: SortedSet<EntityIx> = made.iter().chain(&placed).copied().gather();
         touched.extend(entered.iter().chain(&moved).map(|(ix, _)| *ix));
         for ix in touched {
             let whole = made.contains(&ix);
@@ -321,7 +324,7 @@ impl TreeWrite {
     ) {
         let tenant = self.tenant.as_str().to_owned();
         // Of each lane the first row alone can be claimed.
-        let mut lanes: BTreeSet<&str> = BTreeSet::new();
+        let mut lanes: SortedSet<&str> = SortedSet::new();
         for row in effects {
             let entity = tree.entity(row.of);
             let first = row.error.is_none() && lanes.insert(&row.lane);

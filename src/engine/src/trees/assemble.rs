@@ -1,9 +1,8 @@
 //! From the rows of a tree to the tree.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use statewright_core::sorted::{Gather, sort_by_key};
+use statewright_core::sorted::{Gather, SortedMap, sort_by_key};
 use statewright_core::tree::{EntityIx, Place, Status, Tree};
 
 use super::{Adoptable, Definitions, Ended, Family, Found, Loaded, Member, Read, Remembered, Target};
@@ -245,7 +244,7 @@ fn whole_tree(tree: &Tree) -> Result<(), String> {
 
 /// A tree that is being put together.
 struct Building {
-    by_uid: BTreeMap<String, EntityIx>,
+    by_uid: SortedMap<String, EntityIx>,
     family: Family,
 }
 

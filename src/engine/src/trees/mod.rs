@@ -5,7 +5,6 @@ mod assemble;
 mod sql;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use serde_json::value::RawValue;
 use statewright_core::entity::Entity;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, Revision, Version};
 use statewright_core::machine::RegionIx;
-use statewright_core::sorted::Gather;
+use statewright_core::sorted::{Gather, SortedMap, SortedSet};
 use statewright_core::target::TargetStep;
 use statewright_core::tree::{EntityIx, Library, Place, Status, Tree};
 
@@ -71,7 +70,7 @@ pub(crate) struct Head {
 }
 
 /// What children can be made of, by machine.
-pub(crate) type Heads = BTreeMap<String, Head>;
+pub(crate) type Heads = SortedMap<String, Head>;
 
 /// What is known of an entity of a tree beside what it is.
 #[derive(Debug, Clone)]
@@ -309,7 +308,7 @@ pub(crate) fn load_trees(
                 || !target.wanted.is_empty()
                 || may_be_child(&target.name.entity_id)
         });
-    let machines: BTreeSet<_> = targets
+    let machines: SortedSet<_> = targets
         .iter()
         .map(|target| (target.name.tenant.as_str(), target.name.machine_id.as_str()))
         .gather();
@@ -376,12 +375,12 @@ type SeenRow = (
 /// The definitions that a read brought.
 struct Definitions {
     known: Known,
-    broken: BTreeMap<String, Error>,
+    broken: SortedMap<String, Error>,
     /// By tenant.
-    heads: BTreeMap<String, Heads>,
-    libraries: BTreeMap<String, Arc<Library>>,
+    heads: SortedMap<String, Heads>,
+    libraries: SortedMap<String, Arc<Library>>,
     /// Tenants of which a definition did not fit.
-    incomplete: BTreeSet<String>,
+    incomplete: SortedSet<String>,
 }
 
 impl Definitions {
@@ -393,12 +392,12 @@ impl Definitions {
     ) -> Result<Self, Error> {
         let mut definitions = Self {
             known,
-            broken: BTreeMap::new(),
-            heads: BTreeMap::new(),
-            libraries: BTreeMap::new(),
-            incomplete: BTreeSet::new(),
+            broken: SortedMap::new(),
+            heads: SortedMap::new(),
+            libraries: SortedMap::new(),
+            incomplete: SortedSet::new(),
         };
-        let machines: BTreeSet<(&str, &str)> = targets
+        let machines: SortedSet<(&str, &str)> = targets
             .iter()
             .map(|target| (target.name.tenant.as_str(), target.name.machine_id.as_str()))
             .gather();
@@ -427,7 +426,7 @@ impl Definitions {
             }
             if head == 1 {
                 let revision = Revision(revision);
-                let heads = definitions.heads.entry(tenant).or_default();
+                let heads = definitions.heads.or_insert_with(tenant, Default::default);
                 heads.insert(machine_id, Head { compiled, revision });
             }
         }
@@ -460,7 +459,7 @@ pub(crate) fn loaded_trees(
 ) -> Result<Vec<Found>, Error> {
     let Reading { known, whole } = reading;
     let (results, last) = results.split_at(results.len().saturating_sub(1));
-    let mut subscribed: BTreeMap<String, usize> = BTreeMap::new();
+    let mut subscribed: SortedMap<String, usize> = SortedMap::new();
     for row in rows_of(last, 0) {
         let (tenant, count) = decode(row)?;
         subscribed.insert(tenant, count);
@@ -475,7 +474,7 @@ pub(crate) fn loaded_trees(
     for row in rows_of(results, 0) {
         read_member(targets, &definitions, &mut members, row)?;
     }
-    let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut shared: SortedMap<usize, usize> = SortedMap::new();
     for row in rows_of(results, 4) {
         let (place, with): (usize, usize) = decode(row)?;
         shared.insert(place, with);

@@ -3,7 +3,7 @@
 //! The keys of a webhook beside `url` had no meaning once, and `statemachine-e1e4.v1` keeps keys without a meaning: there
 //! a definition that gives one of them in another form reads as before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use super::super::action::{Action, HeaderValue, MAX_HEADER_BYTES, MAX_HEADERS, M
 use super::super::shape::{Findings, Path, kind_of, list, shortened};
 use crate::fault::WarningKind;
 use crate::ids::check_secret_name;
+use crate::sorted::SortedSet;
 use crate::template;
 
 /// Headers that the sender sets, or that are of the connection.
@@ -275,7 +276,7 @@ fn headers(findings: &mut Findings, path: &Path, value: &Value) -> Option<BTreeM
         return None;
     }
     let mut headers = BTreeMap::new();
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     let mut bytes = 0_usize;
     for (name, value) in object {
         let path = path.key(name);
