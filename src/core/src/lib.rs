@@ -100,4 +100,4 @@ pub mod tree;
 
 pub use definition::shape::kind_of;
 pub use guard::{Lookup, Source};
-pub use number::{json_equal, maps_equal};
+pub use number::{float, json_equal, maps_equal};

@@ -143,7 +143,7 @@ fn retries(text: &str) -> Option<Vec<u64>> {
     let waits: Option<Vec<u64>> = text
         .split(',')
         .map(|wait| {
-            let seconds: f64 = wait.trim().parse().ok()?;
+            let seconds = statewright_core::float(wait.trim())?;
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

@@ -17,6 +17,7 @@ use crate::guard::{Guard, Leaf, Lookup};
 use crate::joins::settle;
 use crate::lint::{self, Never};
 use crate::machine::{EventRow, Machine, StateIx, TransitionIx};
+use crate::number::float;
 use crate::sorted::{Gather, SortedSet, sort};
 use crate::step::{Move, Moves};
 
@@ -383,7 +384,7 @@ fn values<'a>(leaves: impl Iterator<Item = &'a Leaf>) -> Vec<Value> {
             other => other.to_string(),
         };
         values.push(leaf.value.clone());
-        if let Ok(number) = text.parse::<f64>() {
+        if let Some(number) = float(&text) {
             values.extend([-1.0, -0.5, 0.5, 1.0].map(|step| Value::from(number + step)));
         }
         if leaf.op == GuardOp::Contains {

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{Fixed, Guard, Leaf, Source};
 use crate::definition::GuardOp;
-use crate::number::{Num, json_equal};
+use crate::number::{Num, float, json_equal};
 
 /// Where guards look values up: the event's params first, then the entity's context (S2.65).
 #[derive(Debug, Clone, Copy)]
@@ -183,7 +183,7 @@ fn ordered(op: GuardOp, seen: Option<Num>, value: Option<Num>) -> bool {
 
 /// S2.67: a param string that parses as a number is taken as a float. What no JSON number can hold stays text.
 fn seed_param(value: &Value) -> Option<Value> {
-    let number: f64 = value.as_str()?.parse().ok()?;
+    let number = float(value.as_str()?)?;
     Number::from_f64(number).map(Value::Number)
 }
 
@@ -191,7 +191,7 @@ fn seed_param(value: &Value) -> Option<Value> {
 fn seed_float(value: &Value) -> Option<Num> {
     match value {
         Value::Number(number) => number.as_f64().map(Num::Float),
-        Value::String(text) => text.parse().ok().map(Num::Float),
+        Value::String(text) => float(text).map(Num::Float),
         _ => None,
     }
 }
