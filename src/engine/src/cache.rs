@@ -36,7 +36,14 @@ struct Kept {
     /// Which hashes a machine of a tenant was seen with, so that a read need not send those again.
     by_machine: BTreeMap<(String, String), Vec<Arc<str>>>,
     bytes: usize,
+    /// The tenant at which the last pass of deliveries stopped: the next one goes on behind it.
+    stopped_at: Option<String>,
+    /// Sinks that did not answer, by tenant, and until when they count as such.
+    silent: BTreeMap<(String, String), i64>,
 }
+
+/// How many silent sinks are remembered.
+const MOST_SILENT: usize = 1_000;
 
 impl Kept {
     fn keep_for(&mut self, tenant: &str, machine_id: &str, hash: &Arc<str>) {
@@ -84,7 +91,7 @@ impl DefinitionCache {
         };
         let mut kept = self.lock();
         if kept.bytes.saturating_add(text.len()) > MOST_BYTES {
-            *kept = Kept::default();
+            (kept.by_hash, kept.by_machine, kept.bytes) = Default::default();
         }
         if kept
             .by_hash
@@ -100,6 +107,35 @@ impl DefinitionCache {
     /// Remembers that the trees of a machine of a tenant need a definition.
     pub(crate) fn keep_for(&self, tenant: &str, machine_id: &str, compiled: &Arc<Compiled>) {
         self.lock().keep_for(tenant, machine_id, &compiled.hash);
+    }
+
+    /// Where the last pass of deliveries stopped, as far as this process knows.
+    pub(crate) fn stopped_at(&self) -> Option<String> {
+        self.lock().stopped_at.clone()
+    }
+
+    /// Remembers where a pass of deliveries stopped.
+    pub(crate) fn stop_at(&self, tenant: String) {
+        self.lock().stopped_at = Some(tenant);
+    }
+
+    /// Whether a sink of a tenant did not answer lately.
+    pub(crate) fn is_silent(&self, sink: &(String, String), now: i64) -> bool {
+        self.lock().silent.get(sink).is_some_and(|until| *until > now)
+    }
+
+    /// Remembers that a sink of a tenant does not answer until a time; or, without one, that it does.
+    pub(crate) fn remember(&self, sink: (String, String), silent_until: Option<i64>) {
+        let mut kept = self.lock();
+        match silent_until {
+            Some(until) => {
+                if kept.silent.len() >= MOST_SILENT {
+                    kept.silent.clear();
+                }
+                kept.silent.insert(sink, until);
+            }
+            None => drop(kept.silent.remove(&sink)),
+        }
     }
 
     /// The lock is held for a look-up only, never across an await.

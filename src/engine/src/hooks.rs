@@ -238,14 +238,32 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             dispatch: true,
             create: source.create,
         };
-        match self.apply_event(&scope, &name, &event).await {
+        let mut applied = self.apply_event(&scope, &name, &event).await;
+        // A delivery of its own is an event of its own, whatever else its provider's clock counts within the same second.
+        let same_time = match &applied {
+            Ok(answer) => answer.reason.as_deref() == Some(DUPLICATE),
+            Err(error) => error.code() == Code::EventIdentityConflict,
+        };
+        if same_time && event.event.timestamp.is_some() {
+            let event = EventRequest {
+                event: Event {
+                    timestamp: None,
+                    ..event.event.clone()
+                },
+                ..event.clone()
+            };
+            applied = self.apply_event(&scope, &name, &event).await;
+        }
+        match applied {
             Ok(answer) => {
                 let outcome = match answer.reason.as_deref() {
                     None => "applied",
                     Some(DUPLICATE) => "duplicate",
                     Some(_) => "no_transition",
                 };
-                let about = fields(&answer);
+                let mut about = fields(&answer);
+                // Where the tenant's own webhooks go is nothing that a provider is to be told.
+                about.remove("actions_dispatched");
                 let body = serde_json::to_string(&about).unwrap_or_default();
                 self.settle_in(&scope, 200, None, Some(&body)).await?;
                 Ok((outcome, about))

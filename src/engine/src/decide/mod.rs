@@ -69,6 +69,8 @@ pub(crate) struct Deciding<'a> {
     made_with: Option<String>,
     /// About the bytes of the rows that were decided.
     written: usize,
+    /// What of it are the effects of the event, or of the timeout, that is being decided.
+    own: usize,
     timeouts: usize,
     parked: usize,
     now: Millis,
@@ -121,6 +123,7 @@ impl<'a> Deciding<'a> {
             timed: false,
             made_with: None,
             written: 0,
+            own: 0,
             timeouts: 0,
             parked: 0,
             now,
@@ -274,6 +277,7 @@ impl<'a> Deciding<'a> {
             }
         };
         self.dispatches = request.dispatch;
+        self.own = 0;
         for commit in commits.before {
             self.take(commit);
         }
@@ -382,19 +386,14 @@ impl<'a> Deciding<'a> {
                 origin: timer.as_ref().unwrap_or(self.making.origin),
                 ..*self.making
             };
-            let effects = effects_of(&commit, tree, tenant, &uid, &making, &mut self.written);
+            let before = self.own;
+            let effects = effects_of(&commit, tree, tenant, &uid, &making, &mut self.own);
             self.effects.extend(effects);
             if self.subscribed > 0 {
-                let presented = presented(
-                    &commit,
-                    tree,
-                    &making,
-                    self.now,
-                    self.subscribed,
-                    &mut self.written,
-                );
+                let presented = presented(&commit, tree, &making, self.now, self.subscribed, &mut self.own);
                 self.presented.extend(presented);
             }
+            self.written = self.written.saturating_add(self.own.saturating_sub(before));
         }
         self.commits.push(commit);
     }
@@ -563,6 +562,7 @@ impl<'a> Deciding<'a> {
             self.timeouts = self.timeouts.saturating_add(caught_up.commits.len());
             self.parked = self.parked.saturating_add(caught_up.parked);
             self.timed = true;
+            self.own = 0;
             for commit in caught_up.commits {
                 self.take(commit);
             }

@@ -32,6 +32,8 @@ const MOST_UNPROVEN: usize = 1;
 const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [5, 2];
 /// How many silent sinks are several.
 const SEVERAL: usize = 3;
+/// How long a sink that did not answer is suspected not to. All of them together have one of the connections.
+const SUSPECT_MS: i64 = 300_000;
 /// How long what is claimed waits for such a sink, before it goes back.
 const MOST_WAIT_MS: i64 = 1_000;
 /// For how long it goes back, uncounted.
@@ -225,7 +227,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             soon: Vec::new(),
             silent: BTreeSet::new(),
             proven: BTreeSet::new(),
-            after: self.somewhere(),
+            after: self.cache.stopped_at().unwrap_or_else(|| self.somewhere()),
             wrapped: false,
             nothing_at: None,
             statements: self.statements.get(),
@@ -256,9 +258,42 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             self.mark(&mut pump, sent).await;
             pump.queue.extend(self.claimed.take());
         }
+        if bounds.refills {
+            self.cache.stop_at(std::mem::take(&mut pump.after));
+        }
         self.give_back(&mut pump).await;
         pump.report.statements = self.run_since(&pump);
         pump.report
+    }
+
+    /// Since when what a delivery has to wait for is under way: as long as a sink has accepted nothing, few are sent to it at once,
+    /// and few to all such sinks of a tenant; and to all that did not answer lately, whosever they are, one.
+    fn waits_for(&self, pump: &Pump<'_>, sink: &(String, String), now: Millis) -> Option<Millis> {
+        if pump.proven.contains(sink) {
+            return None;
+        }
+        let key = |flight: &Flight<'_>| (flight.tenant.clone(), flight.sink.clone());
+        let unproven = |flight: &&Flight<'_>| flight.tenant == sink.0 && !pump.proven.contains(&key(flight));
+        let of_tenant = pump.in_flight.iter().filter(unproven);
+        let of_sink = of_tenant.clone().filter(|flight| flight.sink == sink.1);
+        if of_sink.clone().count() >= MOST_UNPROVEN {
+            return of_sink.map(|flight| flight.since).min();
+        }
+        if !pump.bounds.refills {
+            // A request's own effects hold nobody else's up.
+            return None;
+        }
+        if self.cache.is_silent(sink, now.0) {
+            let suspects = pump.in_flight.iter();
+            let suspects = suspects.filter(|flight| self.cache.is_silent(&key(flight), now.0));
+            return suspects.map(|flight| flight.since).min();
+        }
+        let silent = pump.silent.iter().filter(|(tenant, _)| *tenant == sink.0).count();
+        let [most, most_if_troubled] = MOST_UNPROVEN_OF_TENANT;
+        let most = if silent >= SEVERAL { most_if_troubled } else { most };
+        // As long as one of them is young, there will be room soon.
+        let full = of_tenant.clone().count() >= most;
+        full.then(|| of_tenant.map(|flight| flight.since).max()).flatten()
     }
 
     /// Whether sends still begin.
@@ -486,7 +521,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let postponed = if pump.silent.contains(&sink) {
                 Some(SILENT_MS)
             } else {
-                let waits = pump.waits_for(&sink);
+                let waits = self.waits_for(pump, &sink, now);
                 let long = |since: Millis| now.0.saturating_sub(since.0) > MOST_WAIT_MS;
                 waits.and_then(|since| long(since).then_some(PUT_OFF_MS))
             };
@@ -499,7 +534,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     at: now,
                     took_ms: 0,
                 });
-            } else if pump.in_flight.len() >= MOST_IN_FLIGHT || pump.waits_for(&sink).is_some() {
+            } else if pump.in_flight.len() >= MOST_IN_FLIGHT || self.waits_for(pump, &sink, now).is_some() {
                 passed.push_back((delivery, known));
             } else {
                 let within_ms = pump.bounds.within_ms;
@@ -583,7 +618,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let now = self.clock.now();
         let mut rows = Vec::with_capacity(sent.len());
         let mut lanes = Vec::new();
-        let mut fell_silent = Vec::new();
+        let mut put_off: BTreeMap<(String, String), i64> = BTreeMap::new();
         let mut ended = Vec::with_capacity(sent.len());
         for one in &sent {
             let (row, due) = self.marked(one, now);
@@ -603,9 +638,20 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let sink = || (one.delivery.tenant.clone(), one.delivery.sink.clone());
             match &one.outcome {
                 Outcome::Accepted { .. } => {
+                    self.cache.remember(sink(), None);
                     pump.proven.insert(sink());
                 }
-                silent if silent.is_silence() && pump.silent.insert(sink()) => fell_silent.push(sink()),
+                silent if silent.is_silence() && pump.silent.insert(sink()) => {
+                    let until = now.0.saturating_add(SUSPECT_MS);
+                    self.cache.remember(sink(), Some(until));
+                    put_off.insert(sink(), SILENT_MS);
+                }
+                // Whoever takes nothing now may take nothing of others either: it is not asked at once for each.
+                Outcome::Denied { wait_ms, .. } => {
+                    put_off.insert(sink(), (*wait_ms).min(PUT_OFF_MS));
+                }
+                // What else is due for a sink that fell silent is found by and by.
+                Outcome::Postponed { wait_ms: SILENT_MS } => drop(put_off.insert(sink(), SILENT_MS)),
                 _ => {}
             }
         }
@@ -617,9 +663,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             ));
         }
         if pump.bounds.refills {
-            // What else is due for a sink that fell silent would be claimed for nothing.
-            let until = Millis(now.0.saturating_add(SILENT_MS));
-            statements.extend(fell_silent.into_iter().map(|(tenant, sink)| {
+            // What else is due for them would be claimed for nothing.
+            statements.extend(put_off.into_iter().map(|((tenant, sink), wait)| {
+                let until = Millis(now.0.saturating_add(wait));
                 Statement::new(PUT_OFF, [tenant.into(), now.into(), sink.into(), until.into()])
             }));
         }
@@ -659,38 +705,6 @@ fn fences(claims: &[Claim]) -> Param {
 }
 
 impl Pump<'_> {
-    /// Since when what a delivery has to wait for is under way: as long as a sink has accepted nothing, few are sent to it at once,
-    /// and few to all such sinks of a tenant.
-    fn waits_for(&self, sink: &(String, String)) -> Option<Millis> {
-        if self.proven.contains(sink) {
-            return None;
-        }
-        let unproven = |flight: &&Flight<'_>| {
-            flight.tenant == sink.0
-                && !self
-                    .proven
-                    .contains(&(flight.tenant.clone(), flight.sink.clone()))
-        };
-        let of_sink = self
-            .in_flight
-            .iter()
-            .filter(|flight| unproven(flight) && flight.sink == sink.1);
-        let of_tenant = self.in_flight.iter().filter(unproven);
-        let silent = self.silent.iter().filter(|(tenant, _)| *tenant == sink.0).count();
-        let most_of_tenant = match (self.bounds.refills, silent) {
-            // A request's own effects hold nobody else's up.
-            (false, _) => MOST_IN_FLIGHT,
-            (true, SEVERAL..) => MOST_UNPROVEN_OF_TENANT[1],
-            (true, _) => MOST_UNPROVEN_OF_TENANT[0],
-        };
-        if of_sink.clone().count() >= MOST_UNPROVEN {
-            return of_sink.map(|flight| flight.since).min();
-        }
-        // As long as one of them is young, there will be room soon.
-        let full = of_tenant.clone().count() >= most_of_tenant;
-        full.then(|| of_tenant.map(|flight| flight.since).max()).flatten()
-    }
-
     /// The database failed: nothing more is claimed in this pass.
     fn failed(&mut self, error: &str, unmarked: usize) {
         self.report.unmarked = self.report.unmarked.saturating_add(unmarked);
