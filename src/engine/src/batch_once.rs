@@ -68,6 +68,12 @@ pub(crate) const LEAVE: &str =
 
 type StandingRow = (i64, String, u16, Option<String>, Option<String>, Option<String>);
 
+fn keep(kept: &mut Kept, place: usize, answer: String) {
+    if let Ok(answer) = RawValue::from_string(answer) {
+        kept.insert(place, answer);
+    }
+}
+
 /// What was kept of a batch's events, by their places.
 pub(crate) type Kept = SortedMap<usize, Box<RawValue>>;
 
@@ -119,6 +125,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let ours = !rows_of(&results, 1).is_empty();
         let mut kept = Kept::new();
         let mut whole = None;
+        let (mut numbered, mut places) = (Vec::new(), Vec::new());
         for row in rows_of(&results, 2) {
             let (part, fingerprint, status, answer, numbers, commit_id): StandingRow = decode(row)?;
             if fingerprint != keyed.once.fingerprint {
@@ -133,14 +140,18 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 whole = Some(status);
                 continue;
             };
-            let answer = match (answer, numbers) {
+            match (answer, numbers) {
                 (Some(answer), Some(numbers)) => {
-                    self.numbered_answer(answer, &numbers, commit_id.as_deref()).await
+                    numbered.push((answer, numbers, commit_id.unwrap_or_default()));
+                    places.push(place);
                 }
-                (answer, _) => answer.unwrap_or_default(),
-            };
-            if let Ok(answer) = RawValue::from_string(answer) {
-                kept.insert(place, answer);
+                (answer, _) => keep(&mut kept, place, answer.unwrap_or_default()),
+            }
+        }
+        if !numbered.is_empty() {
+            let answers = self.numbered_answers(numbered).await;
+            for (place, answer) in places.into_iter().zip(answers) {
+                keep(&mut kept, place, answer);
             }
         }
         match whole {

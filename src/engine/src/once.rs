@@ -5,6 +5,7 @@
 //! read, and answers what it says.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use statewright_core::code::Code;
@@ -15,7 +16,7 @@ use crate::cache::content_hash;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::ROW_NUMBERS;
-use crate::load::{decode, rows_of, text};
+use crate::load::{decode, text};
 use crate::outbound::Outbound;
 
 /// How long receipts of Idempotency-Keys are kept (S4.100).
@@ -363,26 +364,50 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         numbers: &str,
         commit_id: Option<&str>,
     ) -> String {
-        let numbers: Vec<(String, String, String)> = serde_json::from_str(numbers).unwrap_or_default();
-        let rows: Vec<(&str, &str)> = numbers.iter().map(|(_, uid, key)| (&**uid, &**key)).collect();
-        let statement = Statement::new(ROW_NUMBERS, [text(&rows), commit_id.unwrap_or_default().into()]);
+        let kept = vec![(
+            answer,
+            numbers.to_owned(),
+            commit_id.unwrap_or_default().to_owned(),
+        )];
+        self.numbered_answers(kept).await.pop().unwrap_or_default()
+    }
+
+    /// Kept answers with the ids that their history rows got: answer, [`Receipt::numbers`] and commit of each. One statement for each
+    /// commit.
+    pub(crate) async fn numbered_answers(&self, kept: Vec<(String, String, String)>) -> Vec<String> {
+        let mut places: Vec<Vec<(String, String, String)>> = Vec::with_capacity(kept.len());
+        let mut rows: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
+        for (_, numbers, commit_id) in &kept {
+            let numbers: Vec<(String, String, String)> = serde_json::from_str(numbers).unwrap_or_default();
+            let of_commit = rows.entry(commit_id).or_default();
+            of_commit.extend(numbers.iter().map(|(_, uid, key)| (uid.clone(), key.clone())));
+            places.push(numbers);
+        }
+        let statements = rows
+            .iter()
+            .map(|(commit_id, rows)| Statement::new(ROW_NUMBERS, [text(rows), (*commit_id).into()]));
         // That they cannot be read must not hide what became of the request.
-        let results = self.run(vec![statement]).await.unwrap_or_default();
-        let Ok(mut value) = serde_json::from_str::<Value>(&answer) else {
-            return answer;
-        };
-        for row in rows_of(&results, 0) {
-            let Ok((uid, key, id)) = decode::<(String, String, u64)>(row) else {
-                continue;
-            };
-            let places = numbers.iter().filter(|(_, of, by)| (of, by) == (&uid, &key));
-            for (pointer, ..) in places {
-                if let Some(place) = value.pointer_mut(pointer) {
-                    *place = id.into();
-                }
+        let results = self.run(statements.collect()).await.unwrap_or_default();
+        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for row in results.iter().flatten() {
+            if let Ok((uid, key, id)) = decode(row) {
+                found.insert((uid, key), id);
             }
         }
-        value.to_string()
+        let mut answers = Vec::with_capacity(kept.len());
+        for ((answer, ..), places) in kept.into_iter().zip(places) {
+            let Ok(mut value) = serde_json::from_str::<Value>(&answer) else {
+                answers.push(answer);
+                continue;
+            };
+            for (pointer, uid, key) in places {
+                if let (Some(place), Some(id)) = (value.pointer_mut(&pointer), found.get(&(uid, key))) {
+                    *place = (*id).into();
+                }
+            }
+            answers.push(value.to_string());
+        }
+        answers
     }
 
     /// Runs a batch that writes, with the receipt of a request that has a key.
