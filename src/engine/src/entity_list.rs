@@ -1,10 +1,6 @@
 //! Lists of entities: by id, by the state of a region, by update (S2.238 to S2.240, R18, R20).
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-use serde_json::json;
-use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 use statewright_core::sorted::Gather;
 use statewright_core::tree::Status;
@@ -12,7 +8,7 @@ use statewright_core::tree::Status;
 use crate::Engine;
 use crate::database::{Clock, Database, Param, Random, Statement};
 use crate::error::Error;
-use crate::load::{EntityName, in_force, rows_of, undecodable};
+use crate::load::{EntityName, decode, in_force, rows_of};
 use crate::outbound::Outbound;
 use crate::page::{MAX_BYTES, Page, Paging, cut, plain};
 use crate::request;
@@ -78,16 +74,15 @@ pub(crate) const LIST_BY_STATE: &str = listed!(
 /// Before any time that a row holds.
 const LEAST_TIME: i64 = -(1 << 53);
 
-#[derive(Deserialize)]
-struct ListRow<'a>(
+type ListRow = (
     u8,
-    #[serde(borrow)] Cow<'a, str>,
+    String,
     i64,
     u64,
-    #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Option<Cow<'a, str>>,
-    #[serde(borrow)] Columns<'a>,
-    #[serde(borrow)] &'a RawValue,
+    String,
+    Option<String>,
+    Columns<'static>,
+    Value,
     Vec<(String, u64)>,
 );
 
@@ -199,8 +194,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     async fn listed(&self, tenant: &TenantId, machine_id: &MachineId, row: &str) -> Result<Row, Error> {
-        let row: ListRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-        let ListRow(more, id, updated_at, revision, hash, context, columns, instance, rows) = row;
+        let (more, id, updated_at, revision, hash, context, columns, instance, rows): ListRow = decode(row)?;
         let entity_id = EntityId::named(&id).map_err(|error| Error::Corrupt {
             what: format!("an entity of machine `{machine_id}`"),
             problem: format!("its id is none: {error}"),
@@ -215,8 +209,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Some(compiled) => compiled,
             None => self.definition(tenant, machine_id, Some(revision)).await?,
         };
-        let read = Instance::read(instance, &name)
-            .and_then(|instance| Ok((columns.restore(context, &name, &compiled, revision)?, instance)));
+        let read = Instance::read(instance, &name).and_then(|instance| {
+            Ok((
+                columns.restore(context.map(Into::into), &name, &compiled, revision)?,
+                instance,
+            ))
+        });
         let view = match read {
             Ok((Some(mut stored), instance)) => {
                 if instance
@@ -237,7 +235,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         Ok(Row {
             more: more == 1,
             updated_at,
-            id: id.into_owned(),
+            id,
             view,
         })
     }

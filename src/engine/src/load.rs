@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde_json::Value;
 use statewright_core::entity::Params;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 
@@ -144,7 +144,7 @@ struct OneRow<'a>(
     #[serde(borrow)] Option<Cow<'a, str>>,
     #[serde(borrow)] Vec<SeenRow<'a>>,
     #[serde(borrow)] Columns<'a>,
-    #[serde(borrow)] &'a RawValue,
+    Value,
     u8,
     usize,
 );

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use statewright_core::entity::{Entity, Params, StoredEntry, Timer};
 use statewright_core::ids::{Millis, Revision, Seq, Version};
 use statewright_core::tree::Status;
@@ -11,7 +12,7 @@ use statewright_core::tree::Status;
 use crate::cache::Compiled;
 use crate::error::Error;
 use crate::load::EntityName;
-use crate::row::try_decode;
+use crate::row::{Cell, Cells, columns};
 
 /// The columns of an entity `e` that a decision needs beside its context, and its entries, with `$row` for the ids of
 /// the rows that made them: a [`Columns`].
@@ -71,6 +72,41 @@ struct EntryColumns<'a>(
     Option<u64>,
 );
 
+impl Cell for Columns<'_> {
+    fn take(cells: &mut Cells) -> Self {
+        let (uid, under, version, next_seq, created, updated, entries) = Cell::take(cells);
+        let uid: Option<String> = uid;
+        Self(
+            uid.map(Cow::Owned),
+            under,
+            version,
+            next_seq,
+            created,
+            updated,
+            entries,
+        )
+    }
+}
+
+impl Cell for EntryColumns<'_> {
+    fn take(cells: &mut Cells) -> Self {
+        let (region, state, seq, entered_at, key, under, due_at, parked, row) = Cell::take(cells);
+        let (region, state): (String, String) = (region, state);
+        let (key, parked): (Option<String>, Option<String>) = (key, parked);
+        Self(
+            region.into(),
+            state.into(),
+            seq,
+            entered_at,
+            key.map(Cow::Owned),
+            under,
+            due_at,
+            parked.map(Cow::Owned),
+            row,
+        )
+    }
+}
+
 /// What `instance_columns!` gives.
 type InstanceColumns = (
     String,
@@ -126,9 +162,9 @@ impl Instance {
     ///
     /// # Errors
     /// It cannot be read: it fails closed (M8, EF-2).
-    pub(crate) fn read(json: &serde_json::value::RawValue, name: &EntityName) -> Result<Option<Self>, Error> {
+    pub(crate) fn read(stored: Value, name: &EntityName) -> Result<Option<Self>, Error> {
         let unreadable = |error: serde_json::Error| corrupt(name, format!("its place in its tree: {error}"));
-        let columns: Option<Option<InstanceColumns>> = try_decode(json.get());
+        let columns: Option<Option<InstanceColumns>> = columns(stored);
         let columns =
             columns.ok_or_else(|| corrupt(name, "its place in its tree has other columns".to_owned()))?;
         let Some(columns) = columns else { return Ok(None) };

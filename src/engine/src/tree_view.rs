@@ -1,9 +1,7 @@
 //! An entity with everything that lives or lived below it, nested (S2.208 to S2.210).
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
+use serde_json::Value;
 use statewright_core::ids::{EntityId, MachineId, Revision, Seq, TenantId};
 use statewright_core::sorted::{Gather, SortedMap, sort_by_key};
 use statewright_core::tree::Status;
@@ -12,7 +10,7 @@ use crate::Engine;
 use crate::database::{Clock, Database, Random, Statement};
 use crate::error::Error;
 use crate::evaluate::entity_name;
-use crate::load::{EntityName, in_force, rows_of, undecodable};
+use crate::load::{EntityName, decode, in_force, rows_of};
 use crate::outbound::Outbound;
 use crate::page::{MAX_BYTES, MAX_ROWS};
 use crate::stored::{Columns, Instance, corrupt, instance_columns, stored_columns};
@@ -44,15 +42,14 @@ pub(crate) const DESCENDANTS: &str = concat!(
     in_force!()
 );
 
-#[derive(Deserialize)]
-struct DescendantRow<'a>(
+type DescendantRow = (
     String,
     String,
     u64,
-    #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Option<Cow<'a, str>>,
-    #[serde(borrow)] Columns<'a>,
-    #[serde(borrow)] &'a RawValue,
+    String,
+    Option<String>,
+    Columns<'static>,
+    Value,
     Vec<(String, u64)>,
 );
 
@@ -127,8 +124,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     async fn descendant(&self, of: &EntityName, row: &str) -> Result<(String, Instance, EntityView), Error> {
-        let row: DescendantRow<'_> = serde_json::from_str(row).map_err(|error| undecodable(&error))?;
-        let DescendantRow(machine_id, entity_id, revision, hash, context, columns, instance, rows) = row;
+        let (machine_id, entity_id, revision, hash, context, columns, instance, rows): DescendantRow =
+            decode(row)?;
         let context = context.ok_or_else(too_large)?;
         let invalid = |error: statewright_core::ids::NameError| corrupt(of, error.to_string());
         let name = EntityName {
@@ -146,7 +143,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         };
         let missing = || corrupt(&name, "its place in its tree is missing".to_owned());
         let instance = Instance::read(instance, &name)?.ok_or_else(missing)?;
-        let stored = columns.restore(Some(context), &name, &compiled, revision)?;
+        let stored = columns.restore(Some(context.into()), &name, &compiled, revision)?;
         let mut stored = stored.ok_or_else(missing)?;
         if instance.status != Status::Active {
             stored.entity.disarm();

@@ -4,11 +4,9 @@
 mod assemble;
 mod sql;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 use statewright_core::entity::Entity;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, Revision, Version};
 use statewright_core::machine::RegionIx;
@@ -20,6 +18,7 @@ use crate::cache::{Compiled, DefinitionCache, Known};
 use crate::database::Statement;
 use crate::error::Error;
 use crate::load::{EntityName, Seen, decode, read_params, rows_of, text};
+use crate::row::try_decode;
 use crate::stored::{Columns, Instance, corrupt};
 
 pub(crate) use sql::{DEFINITIONS, SEEN, SEEN_IN_TREES, SHARED, SUBSCRIBED, TREES};
@@ -346,18 +345,17 @@ pub(crate) fn is_childless(at_hand: &[Arc<Compiled>]) -> bool {
     !at_hand.is_empty() && at_hand.iter().all(|compiled| !compiled.machine.has_children())
 }
 
-#[derive(Deserialize)]
-struct MemberRow<'a>(
+type MemberRow = (
     usize,
     u8,
     usize,
-    #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Cow<'a, str>,
+    String,
+    String,
     u64,
-    #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Option<Cow<'a, str>>,
-    #[serde(borrow)] Columns<'a>,
-    #[serde(borrow)] &'a RawValue,
+    String,
+    Option<String>,
+    Columns<'static>,
+    Value,
 );
 
 type DefinitionRow = (String, String, u64, u8, String, Option<String>);
@@ -565,18 +563,21 @@ fn read_member(
     members: &mut [Result<Vec<Read>, Found>],
     row: &str,
 ) -> Result<(), Error> {
-    let read: MemberRow<'_> = match serde_json::from_str(row) {
-        Ok(row) => row,
+    let read: MemberRow = match try_decode(row) {
+        Some(row) => row,
         // Numbers that no counter has: its tree fails, and no other does.
-        Err(error) => {
+        None => {
             let place = place_of(row)?;
             if let (Some(target), Some(slot)) = (targets.get(place), members.get_mut(place)) {
-                *slot = Err(Found::Failed(corrupt(&target.name, error.to_string())));
+                *slot = Err(Found::Failed(corrupt(
+                    &target.name,
+                    "a row of it has other columns".to_owned(),
+                )));
             }
             return Ok(());
         }
     };
-    let MemberRow(place, kind, of, machine_id, entity_id, revision, hash, context, columns, instance) = read;
+    let (place, kind, of, machine_id, entity_id, revision, hash, context, columns, instance) = read;
     let (Some(target), Some(slot)) = (targets.get(place), members.get_mut(place)) else {
         return Ok(());
     };
@@ -602,7 +603,7 @@ fn read_member(
     };
     let restored = member_name(target, &machine_id, &entity_id).and_then(|name| {
         let instance = Instance::read(instance, &name)?;
-        let stored = columns.restore(Some(context), &name, &head.compiled, head.revision)?;
+        let stored = columns.restore(Some(context.into()), &name, &head.compiled, head.revision)?;
         Ok(Read {
             kind,
             of,
