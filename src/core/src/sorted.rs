@@ -98,6 +98,11 @@ impl<K, V> SortedMap<K, V> {
         self.0.is_empty()
     }
 
+    /// Takes out all that it has.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// Its keys and values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         self.0.iter().map(|(key, value)| (key, value))

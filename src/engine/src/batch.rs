@@ -183,7 +183,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let machine_id = request::machine_id(machine_id)?;
         let mut answers: Answers = Vec::with_capacity(events.len());
         let mut ids: Vec<Option<String>> = Vec::with_capacity(events.len());
-        let mut groups: SortedMap<EntityName, Group> = SortedMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut places: SortedMap<EntityName, usize> = SortedMap::new();
         for (place, event) in events.iter().enumerate() {
             match read_event(tenant, place, event) {
                 Ok((tenant, event)) => {
@@ -195,14 +196,19 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                         machine_id: machine_id.clone(),
                         entity_id,
                     };
-                    let group = groups.or_insert_with(name.clone(), || Group {
-                        target: Target::new(name),
-                        events: Vec::new(),
-                        existed: false,
-                        alone: false,
-                        attempts: Vec::new(),
+                    let at = *places.or_insert_with(name.clone(), || {
+                        groups.push(Group {
+                            target: Target::new(name),
+                            events: Vec::new(),
+                            existed: false,
+                            alone: false,
+                            attempts: Vec::new(),
+                        });
+                        groups.len().saturating_sub(1)
                     });
-                    group.add(place, event);
+                    if let Some(group) = groups.get_mut(at) {
+                        group.add(place, event);
+                    }
                 }
                 Err(error) => {
                     ids.push(None);
@@ -211,13 +217,12 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
         }
         let Some(keyed) = &self.scope.keyed else {
-            self.apply_groups(groups.into_values().collect(), &mut answers, None)
-                .await;
+            self.apply_groups(groups, &mut answers, None).await;
             return Ok(summed(&ids, answers, Kept::new(), false));
         };
         if tenant.is_none() {
             // A batch for several tenants is nobody's.
-            let mut tenants = groups.keys().map(|name| &name.tenant);
+            let mut tenants = groups.iter().map(|group| &group.target.name.tenant);
             if let Some(first) = tenants
                 .next()
                 .filter(|first| tenants.all(|other| other == *first))
@@ -231,11 +236,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             }
             Begun::Ours(kept) => kept,
         };
-        for group in groups.values_mut() {
+        for group in &mut groups {
             group.events.retain(|(place, _)| !kept.contains_key(place));
         }
         let open = groups
-            .into_values()
+            .into_iter()
             .filter(|group| !group.events.is_empty())
             .collect();
         let keeping = Keeping {

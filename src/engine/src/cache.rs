@@ -39,7 +39,7 @@ struct Kept {
     /// The tenant at which the last pass of deliveries stopped: the next one goes on behind it.
     stopped_at: Option<String>,
     /// Sinks that did not answer, by tenant, and until when they count as such.
-    silent: BTreeMap<(String, String), i64>,
+    silent: SortedMap<(String, String), i64>,
 }
 
 /// How many silent sinks are remembered.

@@ -5,11 +5,11 @@
 //! read, and answers what it says.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 
 use serde_json::Value;
 use statewright_core::code::Code;
 use statewright_core::ids::TenantId;
+use statewright_core::sorted::{Gather, SortedMap};
 
 use crate::Engine;
 use crate::cache::content_hash;
@@ -376,10 +376,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// commit.
     pub(crate) async fn numbered_answers(&self, kept: Vec<(String, String, String)>) -> Vec<String> {
         let mut places: Vec<Vec<(String, String, String)>> = Vec::with_capacity(kept.len());
-        let mut rows: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
+        let mut rows: SortedMap<&str, Vec<(String, String)>> = SortedMap::new();
         for (_, numbers, commit_id) in &kept {
             let numbers: Vec<(String, String, String)> = serde_json::from_str(numbers).unwrap_or_default();
-            let of_commit = rows.entry(commit_id).or_default();
+            let of_commit = rows.or_insert_with(commit_id, Vec::new);
             of_commit.extend(numbers.iter().map(|(_, uid, key)| (uid.clone(), key.clone())));
             places.push(numbers);
         }
@@ -388,12 +388,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             .map(|(commit_id, rows)| Statement::new(ROW_NUMBERS, [text(rows), (*commit_id).into()]));
         // That they cannot be read must not hide what became of the request.
         let results = self.run(statements.collect()).await.unwrap_or_default();
-        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for row in results.iter().flatten() {
-            if let Ok((uid, key, id)) = decode(row) {
-                found.insert((uid, key), id);
-            }
-        }
+        let found = results.iter().flatten().filter_map(|row| {
+            let (uid, key, id): (String, String, u64) = decode(row).ok()?;
+            Some(((uid, key), id))
+        });
+        let found: SortedMap<(String, String), u64> = found.gather();
         let mut answers = Vec::with_capacity(kept.len());
         for ((answer, ..), places) in kept.into_iter().zip(places) {
             let Ok(mut value) = serde_json::from_str::<Value>(&answer) else {

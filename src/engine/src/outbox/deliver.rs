@@ -1,13 +1,14 @@
 //! Delivery: claims are read, sent six at a time, and marked; lanes go on as they end (S0.42 to S0.53, I7).
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
 use statewright_core::ids::Millis;
+use statewright_core::sorted::{SortedMap, SortedSet};
 
 use super::Claim;
 use super::report::{Delivered, Told};
@@ -57,8 +58,8 @@ const SILENT_MS: i64 = 30_000;
 /// Secrets and tokens that deliveries need, opened.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    secrets: BTreeMap<(String, String), Result<Vec<String>, String>>,
-    tokens: RefCell<BTreeMap<String, String>>,
+    secrets: SortedMap<(String, String), Result<Vec<String>, String>>,
+    tokens: RefCell<SortedMap<String, String>>,
 }
 
 impl Known {
@@ -103,9 +104,9 @@ struct Pump<'a> {
     /// Rows to be tried again soon: when, tenant, id.
     soon: Vec<(Millis, String, String)>,
     /// Sinks that do not answer, by tenant.
-    silent: BTreeSet<(String, String)>,
+    silent: SortedSet<(String, String)>,
     /// Sinks that have accepted something.
-    proven: BTreeSet<(String, String)>,
+    proven: SortedSet<(String, String)>,
     /// The tenant behind which the next claims are looked for.
     after: String,
     /// Whether the look has come round to the first tenant again.
@@ -225,8 +226,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             ready: VecDeque::new(),
             in_flight: Vec::new(),
             soon: Vec::new(),
-            silent: BTreeSet::new(),
-            proven: BTreeSet::new(),
+            silent: SortedSet::new(),
+            proven: SortedSet::new(),
             after: self.cache.stopped_at().unwrap_or_else(|| self.somewhere()),
             wrapped: false,
             nothing_at: None,
@@ -618,7 +619,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let now = self.clock.now();
         let mut rows = Vec::with_capacity(sent.len());
         let mut lanes = Vec::new();
-        let mut put_off: BTreeMap<(String, String), i64> = BTreeMap::new();
+        let mut put_off: SortedMap<(String, String), i64> = SortedMap::new();
         let mut ended = Vec::with_capacity(sent.len());
         for one in &sent {
             let (row, due) = self.marked(one, now);

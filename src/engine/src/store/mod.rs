@@ -7,7 +7,7 @@ use serde::Serialize;
 use statewright_core::entity::Timer;
 use statewright_core::ids::{EntityId, MachineId, Millis, Revision, TenantId, Version};
 use statewright_core::machine::RegionIx;
-use statewright_core::sorted::SortedMap;
+use statewright_core::sorted::{Gather, SortedMap};
 use statewright_core::tree::{EntityIx, Status, Tree};
 
 use crate::database::{Param, Statement};
@@ -330,12 +330,12 @@ pub(crate) struct RowNumbers(SortedMap<(String, String), u64>);
 impl RowNumbers {
     /// Reads rows of [uid, identity key, id].
     pub(crate) fn read<'r>(rows: impl IntoIterator<Item = &'r String>) -> Result<Self, Error> {
-        let mut numbers = SortedMap::new();
+        let mut numbers = Vec::new();
         for row in rows {
             let (uid, key, id): (String, String, u64) = decode(row)?;
-            numbers.insert((uid, key), id);
+            numbers.push(((uid, key), id));
         }
-        Ok(Self(numbers))
+        Ok(Self(numbers.into_iter().gather()))
     }
 
     /// The id of a row.
