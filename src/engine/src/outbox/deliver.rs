@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use statewright_core::ids::Millis;
 use statewright_core::sorted::{SortedMap, SortedSet};
@@ -101,6 +101,8 @@ struct Pump<'a> {
     queue: VecDeque<Claim>,
     ready: VecDeque<(Delivery, Rc<Known>)>,
     in_flight: Vec<Flight<'a>>,
+    /// What landed while others were marked.
+    landed: Vec<Sent>,
     /// Rows to be tried again soon: when, tenant, id.
     soon: Vec<(Millis, String, String)>,
     /// Sinks that do not answer, by tenant.
@@ -225,6 +227,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             queue: claims.into(),
             ready: VecDeque::new(),
             in_flight: Vec::new(),
+            landed: Vec::new(),
             soon: Vec::new(),
             silent: SortedSet::new(),
             proven: SortedSet::new(),
@@ -242,7 +245,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 let back = self.begin(&mut pump, now);
                 self.mark(&mut pump, back).await;
             }
-            if pump.in_flight.is_empty() {
+            if pump.in_flight.is_empty() && pump.landed.is_empty() {
                 let next = pump.soon.iter().map(|(at, ..)| at.0).min();
                 match next.filter(|at| open && *at < bounds.until.0) {
                     Some(at) => {
@@ -255,7 +258,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     None => break,
                 }
             }
-            let sent = self.landed(&mut pump).await;
+            let mut sent = self.landed(&mut pump).await;
+            pump.prove(&sent);
+            let now = self.clock.now();
+            if self.is_open(&pump, now) {
+                // What is at hand is begun before what landed is marked: so it is under way meanwhile.
+                let back = self.begin(&mut pump, now);
+                sent.extend(back);
+            }
             self.mark(&mut pump, sent).await;
             pump.queue.extend(self.claimed.take());
         }
@@ -574,6 +584,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
     /// Waits until something has landed, or is to be tried again.
     async fn landed(&self, pump: &mut Pump<'_>) -> Vec<Sent> {
+        if !pump.landed.is_empty() {
+            return std::mem::take(&mut pump.landed);
+        }
         let now = self.clock.now();
         let mut soonest = pump.soon.iter().map(|(at, ..)| at.0.saturating_sub(now.0)).min();
         // What waits behind a sink that is slow goes back in time.
@@ -590,16 +603,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let in_flight = &mut pump.in_flight;
         poll_fn(move |context| {
             let mut sent = Vec::new();
-            let mut place = 0;
-            while let Some(flight) = in_flight.get_mut(place) {
-                match flight.future.as_mut().poll(context) {
-                    Poll::Ready(done) => {
-                        sent.push(done);
-                        drop(in_flight.swap_remove(place));
-                    }
-                    Poll::Pending => place = place.saturating_add(1),
-                }
-            }
+            poll_flights(in_flight, &mut sent, context);
             if !sent.is_empty() {
                 return Poll::Ready(sent);
             }
@@ -670,7 +674,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Statement::new(PUT_OFF, [tenant.into(), now.into(), sink.into(), until.into()])
             }));
         }
-        match self.batch(statements).await {
+        // Those under way go on meanwhile.
+        let mut batch = pin!(self.batch(statements));
+        let (in_flight, landed) = (&mut pump.in_flight, &mut pump.landed);
+        let marked = poll_fn(|context| {
+            poll_flights(in_flight, landed, context);
+            batch.as_mut().poll(context)
+        });
+        match marked.await {
             Ok(results) => {
                 pump.queue.extend(claims_of(rows_of(&results, 1)));
                 for (one, ended) in sent.iter().zip(ended) {
@@ -697,6 +708,20 @@ fn claims_of(rows: &[String]) -> Vec<Claim> {
         .collect()
 }
 
+/// Polls what is under way, and takes out what has landed.
+fn poll_flights(in_flight: &mut Vec<Flight<'_>>, landed: &mut Vec<Sent>, context: &mut Context<'_>) {
+    let mut place = 0;
+    while let Some(flight) = in_flight.get_mut(place) {
+        match flight.future.as_mut().poll(context) {
+            Poll::Ready(done) => {
+                landed.push(done);
+                drop(in_flight.swap_remove(place));
+            }
+            Poll::Pending => place = place.saturating_add(1),
+        }
+    }
+}
+
 fn fences(claims: &[Claim]) -> Param {
     let rows: Vec<_> = claims
         .iter()
@@ -706,6 +731,17 @@ fn fences(claims: &[Claim]) -> Param {
 }
 
 impl Pump<'_> {
+    /// Notes which sinks have accepted something.
+    fn prove(&mut self, sent: &[Sent]) {
+        for one in sent {
+            if matches!(one.outcome, Outcome::Accepted { .. }) {
+                let delivery = &one.delivery;
+                self.proven
+                    .insert((delivery.tenant.clone(), delivery.sink.clone()));
+            }
+        }
+    }
+
     /// The database failed: nothing more is claimed in this pass.
     fn failed(&mut self, error: &str, unmarked: usize) {
         self.report.unmarked = self.report.unmarked.saturating_add(unmarked);
