@@ -298,7 +298,7 @@ async function compareSinks(folder: string): Promise<void> {
     await rate(false);
     const alive: number[] = [];
     const one: number[] = [];
-    for (let pair = 0; pair < (quick ? 1 : 40); pair += 1) {
+    for (let pair = 0; pair < (quick ? 1 : 25); pair += 1) {
       for (const dead of pair % 2 === 0 ? [false, true] : [true, false])
         (dead ? one : alive).push(await rate(dead));
     }
