@@ -238,23 +238,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             dispatch: true,
             create: source.create,
         };
-        let mut applied = self.apply_event(&scope, &name, &event).await;
-        // A delivery of its own is an event of its own, whatever else its provider's clock counts within the same second.
-        let same_time = match &applied {
-            Ok(answer) => answer.reason.as_deref() == Some(DUPLICATE),
-            Err(error) => error.code() == Code::EventIdentityConflict,
-        };
-        if same_time && event.event.timestamp.is_some() {
-            let event = EventRequest {
-                event: Event {
-                    timestamp: None,
-                    ..event.event.clone()
-                },
-                ..event.clone()
-            };
-            applied = self.apply_event(&scope, &name, &event).await;
-        }
-        match applied {
+        match self.apply_event(&scope, &name, &event).await {
             Ok(answer) => {
                 let outcome = match answer.reason.as_deref() {
                     None => "applied",
