@@ -30,7 +30,7 @@ const MOST_IN_FLIGHT: usize = 6;
 /// How many of those go to a sink that has accepted nothing by now.
 const MOST_UNPROVEN: usize = 1;
 /// How many go to all such sinks of a tenant; and how many once several of them have been silent.
-const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [5, 2];
+const MOST_UNPROVEN_OF_TENANT: [usize; 2] = [6, 2];
 /// How many silent sinks are several.
 const SEVERAL: usize = 3;
 /// How long a sink that did not answer is suspected not to. All of them together have one of the connections.
@@ -258,14 +258,15 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                     None => break,
                 }
             }
-            let mut sent = self.landed(&mut pump).await;
-            pump.prove(&sent);
+            self.land(&mut pump).await;
+            pump.prove(0);
             let now = self.clock.now();
             if self.is_open(&pump, now) {
                 // What is at hand is begun before what landed is marked: so it is under way meanwhile.
                 let back = self.begin(&mut pump, now);
-                sent.extend(back);
+                pump.landed.extend(back);
             }
+            let sent = std::mem::take(&mut pump.landed);
             self.mark(&mut pump, sent).await;
             pump.queue.extend(self.claimed.take());
         }
@@ -583,9 +584,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// Waits until something has landed, or is to be tried again.
-    async fn landed(&self, pump: &mut Pump<'_>) -> Vec<Sent> {
+    async fn land(&self, pump: &mut Pump<'_>) {
         if !pump.landed.is_empty() {
-            return std::mem::take(&mut pump.landed);
+            return;
         }
         let now = self.clock.now();
         let mut soonest = pump.soon.iter().map(|(at, ..)| at.0.saturating_sub(now.0)).min();
@@ -600,23 +601,22 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Some(wait) => Some(Box::pin(self.clock.sleep(u64::try_from(wait).unwrap_or(0)))),
             None => None,
         };
-        let in_flight = &mut pump.in_flight;
+        let (in_flight, landed) = (&mut pump.in_flight, &mut pump.landed);
         poll_fn(move |context| {
-            let mut sent = Vec::new();
-            poll_flights(in_flight, &mut sent, context);
-            if !sent.is_empty() {
-                return Poll::Ready(sent);
+            poll_flights(in_flight, landed, context);
+            if !landed.is_empty() {
+                return Poll::Ready(());
             }
             match alarm.as_mut().map(|alarm| alarm.as_mut().poll(context)) {
-                Some(Poll::Ready(())) => Poll::Ready(sent),
+                Some(Poll::Ready(())) => Poll::Ready(()),
                 _ => Poll::Pending,
             }
         })
-        .await
+        .await;
     }
 
     /// Marks what became of deliveries, and claims what their lanes have got to.
-    async fn mark(&self, pump: &mut Pump<'_>, sent: Vec<Sent>) {
+    async fn mark<'e>(&'e self, pump: &mut Pump<'e>, sent: Vec<Sent>) {
         if sent.is_empty() {
             return;
         }
@@ -674,12 +674,22 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Statement::new(PUT_OFF, [tenant.into(), now.into(), sink.into(), until.into()])
             }));
         }
-        // Those under way go on meanwhile.
+        // Those under way go on meanwhile, and others begin where they land.
         let mut batch = pin!(self.batch(statements));
-        let (in_flight, landed) = (&mut pump.in_flight, &mut pump.landed);
         let marked = poll_fn(|context| {
-            poll_flights(in_flight, landed, context);
-            batch.as_mut().poll(context)
+            loop {
+                let before = pump.landed.len();
+                poll_flights(&mut pump.in_flight, &mut pump.landed, context);
+                if pump.landed.len() == before {
+                    return batch.as_mut().poll(context);
+                }
+                pump.prove(before);
+                let now = self.clock.now();
+                if self.is_open(pump, now) {
+                    let back = self.begin(pump, now);
+                    pump.landed.extend(back);
+                }
+            }
         });
         match marked.await {
             Ok(results) => {
@@ -731,9 +741,9 @@ fn fences(claims: &[Claim]) -> Param {
 }
 
 impl Pump<'_> {
-    /// Notes which sinks have accepted something.
-    fn prove(&mut self, sent: &[Sent]) {
-        for one in sent {
+    /// Notes which sinks have accepted something, of what landed from a place on.
+    fn prove(&mut self, from: usize) {
+        for one in self.landed.iter().skip(from) {
             if matches!(one.outcome, Outcome::Accepted { .. }) {
                 let delivery = &one.delivery;
                 self.proven
