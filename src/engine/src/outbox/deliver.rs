@@ -41,6 +41,8 @@ const MOST_WAIT_MS: i64 = 1_000;
 const PUT_OFF_MS: i64 = 5_000;
 /// How long the next look for what is due is put off, where nothing was and something is still under way.
 const LOOK_AGAIN_MS: i64 = 1_000;
+/// How many deliveries are at hand at the most before others are looked for.
+const MOST_AT_HAND: usize = 64;
 /// How many claims are read at once.
 const MOST_READ: usize = 32;
 /// About how many bytes of effects are read at once; one is read in any case.
@@ -355,10 +357,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let claims = self.claim(pump, Statement::new(CLAIM_THESE, params)).await;
             pump.queue.extend(claims);
         }
-        if pump.bounds.refills && pump.queue.is_empty() && pump.ready.len() < MOST_IN_FLIGHT {
+        if pump.bounds.refills && pump.queue.is_empty() && self.runs_short(pump, now) {
             self.look_for_due(pump, now).await;
         }
-        while !pump.queue.is_empty() && pump.ready.len() < MOST_IN_FLIGHT {
+        while !pump.queue.is_empty() && self.runs_short(pump, now) {
             let claims: Vec<Claim> = pump.queue.drain(..pump.queue.len().min(MOST_READ)).collect();
             match self.read_deliveries(&claims).await {
                 Ok((deliveries, known, left_out)) => {
@@ -372,6 +374,17 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Err(error) => pump.failed(&error.to_string(), claims.len()),
             }
         }
+    }
+
+    /// Whether few deliveries are at hand that can begin. What waits for a sink that does not answer must not keep others from
+    /// being looked for.
+    fn runs_short(&self, pump: &Pump<'_>, now: Millis) -> bool {
+        let can_begin = |(delivery, _): &&(Delivery, Rc<Known>)| {
+            let sink = (delivery.tenant.clone(), delivery.sink.clone());
+            self.waits_for(pump, &sink, now).is_none()
+        };
+        pump.ready.len() < MOST_IN_FLIGHT
+            || pump.ready.len() < MOST_AT_HAND && pump.ready.iter().filter(can_begin).count() < MOST_IN_FLIGHT
     }
 
     /// Looks for what is due, tenant by tenant, until it has claimed something or come round.
