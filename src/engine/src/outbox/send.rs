@@ -69,7 +69,7 @@ pub(crate) enum Outcome {
     Dead { error: String },
     /// Nobody is to be told any more.
     Skipped,
-    /// Whoever is to be told takes nothing for now.
+    /// Its subscription is suspended.
     Held,
     /// It was not tried.
     Postponed { wait_ms: i64 },

@@ -46,7 +46,7 @@ fn s0_52_what_has_been_over_for_as_long_as_it_is_kept_is_purged_and_nothing_else
             .put_subscription(&t1(), "s", body.to_string().as_bytes()),
     )
     .unwrap();
-    // Ended at 6: not yet, and then.
+    // What ended at 6 is there until its time is over, and gone then.
     world.at(KEPT + 5);
     upkeep(&world, 3);
     assert_eq!(world.sqlite.count("outbox"), 11);
