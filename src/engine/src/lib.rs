@@ -145,6 +145,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         &self.clock
     }
 
+    /// How many statements it has run: a platform bounds them for an invocation.
+    pub fn statements(&self) -> usize {
+        self.statements.get()
+    }
+
     /// The operator's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings

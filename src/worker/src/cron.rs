@@ -115,8 +115,7 @@ impl Minute<'_> {
         let report = match open(self.env, self.settings).await {
             Ok(engine) => {
                 let report = engine.tick().await;
-                self.left
-                    .set(self.left.get().saturating_sub(engine.database().ran()));
+                self.left.set(self.left.get().saturating_sub(engine.statements()));
                 report
             }
             Err(error) => Err(error),
@@ -176,7 +175,7 @@ impl Minute<'_> {
                 if first && let Err(error) = engine.purge().await {
                     failed(&error.to_string(), "purge", limit);
                 }
-                ran = engine.database().ran();
+                ran = engine.statements();
                 report
             }
             Err(error) => Err(error),

@@ -3,7 +3,7 @@
 //! The binding is called directly rather than through the `worker` crate, whose results pass through
 //! serde-wasm-bindgen: what the engine asks for is one text a row.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use js_sys::{Array, JsString, Object, Promise, Reflect};
 use statewright_engine::database::{Database, DatabaseError, Param, Statement};
@@ -39,12 +39,8 @@ thread_local! {
 }
 
 /// A D1 database.
-#[derive(Debug)]
-pub(crate) struct D1 {
-    binding: Binding,
-    /// How many statements were run.
-    ran: Cell<usize>,
-}
+#[derive(Debug, Clone)]
+pub(crate) struct D1(Binding);
 
 impl D1 {
     /// The database bound to the Worker.
@@ -55,15 +51,7 @@ impl D1 {
                 "the Worker has no D1 binding `{BINDING}`"
             )));
         }
-        Ok(Self {
-            binding: value.unchecked_into(),
-            ran: Cell::default(),
-        })
-    }
-
-    /// How many statements were run through it: D1 takes so many of one invocation.
-    pub(crate) fn ran(&self) -> usize {
-        self.ran.get()
+        Ok(Self(value.unchecked_into()))
     }
 
     fn prepare(&self, statement: &Statement) -> Result<Prepared, JsValue> {
@@ -78,7 +66,7 @@ impl D1 {
                     text
                 }
             };
-            self.binding.prepare(&text)
+            self.0.prepare(&text)
         })?;
         if statement.params.is_empty() {
             return Ok(prepared);
@@ -99,7 +87,6 @@ fn js_param(param: &Param) -> JsValue {
 
 impl Database for D1 {
     async fn batch(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, DatabaseError> {
-        self.ran.set(self.ran.get().saturating_add(statements.len()));
         let prepared: Result<Vec<Prepared>, JsValue> = statements
             .iter()
             .map(|statement| self.prepare(statement))
@@ -109,7 +96,7 @@ impl Database for D1 {
             .into_iter()
             .map(JsValue::from)
             .collect();
-        let promise = self.binding.batch(&prepared).map_err(|error| classify(&error))?;
+        let promise = self.0.batch(&prepared).map_err(|error| classify(&error))?;
         let answers = JsFuture::from(promise).await.map_err(|error| classify(&error))?;
         answers.unchecked_into::<Array>().iter().map(texts).collect()
     }
