@@ -1,0 +1,1 @@
+//! The pure core as a WebAssembly component.

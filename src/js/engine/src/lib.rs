@@ -1,0 +1,1 @@
+//! The whole service in a JavaScript process, over a database that its user brings.

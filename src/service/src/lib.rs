@@ -1,0 +1,1 @@
+//! The Statewright service over HTTP, for any host that runs JavaScript.
