@@ -13,12 +13,15 @@ import { ROOT, WORKER_DIR } from "./paths.ts";
 const SOURCES = [
   "Cargo.toml",
   "Cargo.lock",
-  "src",
+  "src/core",
+  "src/engine",
+  "src/service",
+  "src/worker",
   "docs/openapi.json",
   "scripts/build.ts",
   "scripts/order.ts",
 ];
-/** What stands in `src` and is no part of the Worker. */
+/** What stands in a crate and is no part of the Worker. */
 const ASIDE = new Set(["tests", "benches"]);
 
 /** Names and contents of all that the Worker is made from. */

@@ -241,7 +241,7 @@ test("docs/definitions.md names every kind of warning and every operator", () =>
 });
 
 test("docs/operations.md names every setting of the Worker and of make run", () => {
-  const files = ["src/worker/src/settings.rs", "src/engine/src/settings.rs", "scripts/run.ts"];
+  const files = ["src/service/src/settings.rs", "src/engine/src/settings.rs", "scripts/run.ts"];
   const names = new Set(
     files.flatMap((file) =>
       [...source(file).matchAll(/(?:text|whole|seconds|variable)\("([A-Z_]+)"|env\["([A-Z_]+)"\]/g)].map(

@@ -7,15 +7,12 @@ use std::{cell::Cell, future::poll_fn, pin::pin, task::Poll};
 
 use statewright_core::ids::Millis;
 use statewright_engine::{database::Clock as _, error::Error, scanner::ScanReport};
-use worker::{Env, ScheduledEvent};
-
-use crate::{
-    host::WorkerClock,
-    log::{Entry, Level},
-    serve::tell,
-    service::open,
-    settings::Settings,
+use statewright_service::{
+    Service,
+    log::{Entry, Level, Log},
+    tell,
 };
+use worker::ScheduledEvent;
 
 /// Cron fires every minute, at the finest.
 const MINUTE_MS: i64 = 60_000;
@@ -32,8 +29,7 @@ const FOR_A_LOOK: usize = 16;
 
 /// One invocation.
 struct Minute<'a> {
-    env: &'a Env,
-    settings: &'a Settings,
+    service: &'a Service,
     /// When it is over.
     over: i64,
     /// Statements that may still be run.
@@ -43,11 +39,10 @@ struct Minute<'a> {
 }
 
 /// Makes at least one pass over the timers, and looks at the outbox at least once.
-pub(crate) async fn run(event: &ScheduledEvent, env: &Env) {
-    let settings = Settings::of(env);
-    if let Err(faults) = &settings.service {
+pub(crate) async fn run(event: &ScheduledEvent, service: &Service) {
+    if let Err(faults) = &service.settings().service {
         let faults = Error::Misconfigured(faults.clone()).to_string();
-        return failed(&faults, "scan", settings.level);
+        return failed(&faults, "scan", service.log());
     }
     #[expect(
         clippy::cast_possible_truncation,
@@ -55,8 +50,7 @@ pub(crate) async fn run(event: &ScheduledEvent, env: &Env) {
     )]
     let over = (event.schedule() as i64).saturating_add(MINUTE_MS);
     let minute = Minute {
-        env,
-        settings: &settings,
+        service,
         over,
         left: Cell::new(MOST_STATEMENTS),
         for_outbox: Cell::new(MOST_FOR_OUTBOX),
@@ -84,11 +78,11 @@ impl Minute<'_> {
     /// While more is due than a pass takes, the next one follows at once, as long as one is left for each interval to come: no
     /// backlog puts the rest of the minute off.
     async fn timers(&self) {
-        let interval = self.settings.scan_interval_ms;
-        let mut due = WorkerClock::read().0;
+        let interval = self.service.settings().scan_interval_ms;
+        let mut due = self.service.clock().read().0;
         for left in (0..MOST_PASSES).rev() {
             let more = self.pass().await;
-            let now = WorkerClock::read().0;
+            let now = self.service.clock().read().0;
             let next = due.saturating_add_unsigned(interval);
             let to_come = self.passes_after(next.max(now));
             let affordable = self.left.get() / FOR_A_PASS;
@@ -99,20 +93,20 @@ impl Minute<'_> {
             if due >= self.over || affordable == 0 {
                 return;
             }
-            sleep_until(due).await;
+            self.sleep_until(due).await;
         }
     }
 
     /// How many passes over timers begin from then on.
     fn passes_after(&self, time: i64) -> u64 {
         let rest = u64::try_from(self.over.saturating_sub(time)).unwrap_or(0);
-        rest.div_ceil(self.settings.scan_interval_ms.max(1))
+        rest.div_ceil(self.service.settings().scan_interval_ms.max(1))
     }
 
     /// Gives whether more is due. A failed pass is logged; the next one starts afresh.
     async fn pass(&self) -> bool {
-        let limit = self.settings.level;
-        let report = match open(self.env, self.settings).await {
+        let log = self.service.log();
+        let report = match self.service.open().await {
             Ok(engine) => {
                 let report = engine.tick().await;
                 self.left.set(self.left.get().saturating_sub(engine.statements()));
@@ -125,11 +119,11 @@ impl Minute<'_> {
                 let shown = serde_json::to_value(&report).unwrap_or_default();
                 Entry::new(gravity(&report), "scan")
                     .with("report", shown)
-                    .write(limit);
+                    .write(log);
                 report.more
             }
             Err(error) => {
-                failed(&error.to_string(), "scan", limit);
+                failed(&error.to_string(), "scan", log);
                 false
             }
         }
@@ -137,10 +131,10 @@ impl Minute<'_> {
 
     /// Looks at the outbox, at least once, and again each period; at once while more is due.
     async fn outbox(&self) {
-        let period = self.settings.period_ms();
+        let period = self.service.settings().period_ms();
         let mut first = true;
         loop {
-            let began = WorkerClock::read().0;
+            let began = self.service.clock().read().0;
             // The minute that is over already was asked for by hand: one look.
             let until = self.over.max(began.saturating_add_unsigned(period));
             let reserved = usize::try_from(self.passes_after(began)).unwrap_or(0) * FOR_A_PASS;
@@ -151,7 +145,7 @@ impl Minute<'_> {
             }
             let more = self.look(Millis(until), granted, first).await;
             first = false;
-            let now = WorkerClock::read().0;
+            let now = self.service.clock().read().0;
             let next = if more {
                 now
             } else {
@@ -160,20 +154,26 @@ impl Minute<'_> {
             if next >= self.over {
                 return;
             }
-            sleep_until(next).await;
+            self.sleep_until(next).await;
         }
+    }
+
+    async fn sleep_until(&self, time: i64) {
+        let clock = self.service.clock();
+        let wait = time.saturating_sub(clock.read().0);
+        clock.sleep(u64::try_from(wait).unwrap_or(0)).await;
     }
 
     /// Delivers what is due. Gives whether more is.
     async fn look(&self, until: Millis, granted: usize, first: bool) -> bool {
-        let limit = self.settings.level;
+        let log = self.service.log();
         self.left.set(self.left.get().saturating_sub(granted));
         let mut ran = 0;
-        let report = match open(self.env, self.settings).await {
+        let report = match self.service.open().await {
             Ok(engine) => {
                 let report = engine.deliver_due(until, granted).await;
                 if first && let Err(error) = engine.purge().await {
-                    failed(&error.to_string(), "purge", limit);
+                    failed(&error.to_string(), "purge", log);
                 }
                 ran = engine.statements();
                 report
@@ -185,20 +185,15 @@ impl Minute<'_> {
         self.for_outbox.set(self.for_outbox.get().saturating_sub(ran));
         match report {
             Ok(report) => {
-                tell(&report, limit);
+                tell(&report, log);
                 report.more
             }
             Err(error) => {
-                failed(&error.to_string(), "outbox", limit);
+                failed(&error.to_string(), "outbox", log);
                 false
             }
         }
     }
-}
-
-async fn sleep_until(time: i64) {
-    let wait = time.saturating_sub(WorkerClock::read().0);
-    WorkerClock.sleep(u64::try_from(wait).unwrap_or(0)).await;
 }
 
 fn gravity(report: &ScanReport) -> Level {
@@ -211,6 +206,6 @@ fn gravity(report: &ScanReport) -> Level {
     }
 }
 
-fn failed(error: &str, what: &str, limit: Level) {
-    Entry::new(Level::Error, what).with("error", error).write(limit);
+fn failed(error: &str, what: &str, log: &Log) {
+    Entry::new(Level::Error, what).with("error", error).write(log);
 }

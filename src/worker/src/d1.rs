@@ -40,21 +40,18 @@ thread_local! {
 
 /// A D1 database.
 #[derive(Debug, Clone)]
-pub(crate) struct D1(Binding);
+pub(crate) struct D1(Option<Binding>);
 
 impl D1 {
-    /// The database bound to the Worker.
-    pub(crate) fn of(env: &Env) -> Result<Self, DatabaseError> {
+    /// The database bound to the Worker, if there is one.
+    pub(crate) fn of(env: &Env) -> Self {
         let value = Reflect::get(env, &JsValue::from_str(BINDING)).unwrap_or_default();
-        if value.is_undefined() {
-            return Err(DatabaseError::Uncertain(format!(
-                "the Worker has no D1 binding `{BINDING}`"
-            )));
-        }
-        Ok(Self(value.unchecked_into()))
+        Self((!value.is_undefined()).then(|| value.unchecked_into()))
     }
+}
 
-    fn prepare(&self, statement: &Statement) -> Result<Prepared, JsValue> {
+impl Binding {
+    fn prepared(&self, statement: &Statement) -> Result<Prepared, JsValue> {
         let sql = statement.sql;
         let prepared = CROSSED.with_borrow_mut(|crossed| {
             // Constants are known by their address: hashing a statement would cost as much as sending it again.
@@ -66,7 +63,7 @@ impl D1 {
                     text
                 }
             };
-            self.0.prepare(&text)
+            self.prepare(&text)
         })?;
         if statement.params.is_empty() {
             return Ok(prepared);
@@ -87,16 +84,20 @@ fn js_param(param: &Param) -> JsValue {
 
 impl Database for D1 {
     async fn batch(&self, statements: Vec<Statement>) -> Result<Vec<Vec<String>>, DatabaseError> {
+        let binding = self
+            .0
+            .as_ref()
+            .ok_or_else(|| DatabaseError::Uncertain(format!("the Worker has no D1 binding `{BINDING}`")))?;
         let prepared: Result<Vec<Prepared>, JsValue> = statements
             .iter()
-            .map(|statement| self.prepare(statement))
+            .map(|statement| binding.prepared(statement))
             .collect();
         let prepared: Array = prepared
             .map_err(|error| classify(&error))?
             .into_iter()
             .map(JsValue::from)
             .collect();
-        let promise = self.0.batch(&prepared).map_err(|error| classify(&error))?;
+        let promise = binding.batch(&prepared).map_err(|error| classify(&error))?;
         let answers = JsFuture::from(promise).await.map_err(|error| classify(&error))?;
         answers.unchecked_into::<Array>().iter().map(texts).collect()
     }

@@ -1,14 +1,13 @@
-//! The way out: the runtime's `fetch`, the Queue bindings, and the vault.
+//! The way out: `fetch`, that of the runtime or one that the host gives, the Queue bindings, and the vault.
 //!
 //! `fetch` is called directly: what is sent and what is kept of an answer are a few texts.
 
-use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
 use statewright_engine::outbound::{
     MOST_BODY_BYTES, Outbound, OutboundRequest, OutboundResponse, SendFailure, Vault, VaultFailure,
 };
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
-use worker::Env;
 
 use crate::vault::SubtleVault;
 
@@ -26,19 +25,27 @@ extern "C" {
     fn send(this: &Queue, message: &JsValue) -> Result<Promise, JsValue>;
 }
 
-/// What this Worker sends with.
+/// What a host sends with.
 #[derive(Debug)]
-pub(crate) struct Outlet {
-    env: Env,
+pub struct Outlet {
+    env: JsValue,
+    fetch: Option<Function>,
     vault: SubtleVault,
 }
 
 impl Outlet {
-    /// What the environment lends.
-    pub(crate) fn of(env: &Env, vault: SubtleVault) -> Self {
-        Self {
-            env: env.clone(),
-            vault,
+    /// Sends by `fetch`, by the runtime's own where none is given, and into the queues that are properties of `env`.
+    pub(crate) fn new(env: JsValue, fetch: Option<Function>, vault: SubtleVault) -> Self {
+        Self { env, fetch, vault }
+    }
+
+    fn fetch(&self, url: &str, init: &Object) -> Result<Promise, JsValue> {
+        match &self.fetch {
+            Some(given) => {
+                let answer = given.call2(&JsValue::UNDEFINED, &url.into(), init)?;
+                Ok(Promise::resolve(&answer))
+            }
+            None => fetch(url, init),
         }
     }
 }
@@ -58,7 +65,7 @@ impl Outbound for Outlet {
         let timeout = request.timeout_ms;
         let failed = |error| failure(&error, timeout);
         let init = init(&request);
-        let promise = fetch(&request.url, &init).map_err(failed)?;
+        let promise = self.fetch(&request.url, &init).map_err(failed)?;
         let response: web_sys::Response = JsFuture::from(promise).await.map_err(failed)?.unchecked_into();
         let status = response.status();
         let retry_after = response.headers().get("retry-after").ok().flatten();
@@ -76,7 +83,7 @@ impl Outbound for Outlet {
         let sends = Reflect::get(&queue, &JsValue::from_str("send")).is_ok_and(|send| send.is_function());
         if !sends {
             return Err(SendFailure::Failed(format!(
-                "the Worker has no Queue binding `{binding}`"
+                "there is no Queue binding `{binding}`"
             )));
         }
         let failed = |error: JsValue| SendFailure::Failed(words(&error));

@@ -14,6 +14,11 @@ pub(crate) enum Refusal {
     /// The engine's answer.
     #[error(transparent)]
     Engine(#[from] Error),
+    /// The deployment has no key, and what its operator does about it.
+    #[error(
+        "this deployment has no API_KEY, and ENVIRONMENT is not \"development\": every request is refused until its operator {0}"
+    )]
+    NoKey(&'static str),
     /// No key, or a wrong one.
     #[error("{0}")]
     Unauthorized(&'static str),
@@ -44,7 +49,7 @@ impl Refusal {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Engine(error) => error.code(),
-            Self::Unauthorized(_) => Code::Unauthorized,
+            Self::NoKey(_) | Self::Unauthorized(_) => Code::Unauthorized,
             Self::NoRoute(_) => Code::NotFound,
             Self::WrongMethod { .. } => Code::MethodNotAllowed,
             Self::NotJson(_) => Code::UnsupportedMediaType,

@@ -1,86 +1,75 @@
-//! What the operator set: variables and secrets of the Worker.
+//! What the operator set: variables and secrets.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::sync::Arc;
 
-use js_sys::Reflect;
+use js_sys::{Function, Reflect};
 use statewright_engine::settings::Settings as EngineSettings;
 use wasm_bindgen::JsValue;
-use worker::Env;
 
 use crate::{
     cors::Origins,
-    log::{Entry, Level},
+    log::{Entry, Level, Log},
     vault::SubtleVault,
 };
 
-/// The settings of a deployment. They are the same for every request of an isolate, and read once.
+/// The settings of a deployment. They are the same for every request, and read once.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    /// Whether `ENVIRONMENT` is `development`: no key may be needed, and the Worker migrates the database itself.
+pub struct Settings {
+    /// Whether `ENVIRONMENT` is `development`: no key may be needed, and the service migrates the database itself.
     pub(crate) development: bool,
     /// `API_KEY`; an empty one is none.
     pub(crate) api_key: Option<String>,
     /// `TIMEOUT_INTERVAL_SECS`: the pause between two passes of the scanner, 1 to 60 seconds.
-    pub(crate) scan_interval_ms: u64,
+    pub scan_interval_ms: u64,
     /// `CORS_ORIGINS`.
     pub(crate) origins: Origins,
-    /// `LOG_LEVEL`.
-    pub(crate) level: Level,
     /// What the engine and the vault go by; or what is wrong with it (S0.65).
-    pub(crate) service: Result<ServiceSettings, Vec<String>>,
+    pub service: Result<ServiceSettings, Vec<String>>,
 }
 
 /// What the engine and the vault go by.
 #[derive(Debug, Clone)]
-pub(crate) struct ServiceSettings {
+pub struct ServiceSettings {
     /// How effects are delivered, and what the ways in accept.
-    pub(crate) engine: Arc<EngineSettings>,
+    pub engine: Arc<EngineSettings>,
     /// `SECRETS_KEY`.
-    pub(crate) vault: SubtleVault,
+    pub vault: SubtleVault,
 }
 
 /// A period where none can be read.
 const MINUTE_MS: u64 = 60_000;
 
-thread_local! {
-    static SETTINGS: RefCell<Option<Rc<Settings>>> = const { RefCell::new(None) };
-}
-
 impl Settings {
-    /// The settings of this isolate.
-    pub(crate) fn of(env: &Env) -> Rc<Self> {
-        SETTINGS.with(|slot| Rc::clone(slot.borrow_mut().get_or_insert_with(|| Rc::new(Self::read(env)))))
-    }
-
     /// `STATE_PERIOD`: the pause between two looks at the outbox.
-    pub(crate) fn period_ms(&self) -> u64 {
+    pub fn period_ms(&self) -> u64 {
         self.service
             .as_ref()
             .map_or(MINUTE_MS, |service| service.engine.period_ms)
     }
 
-    fn read(env: &Env) -> Self {
+    /// Reads the properties of `env` that are texts; and the log that goes with them, which is told what is wrong.
+    pub(crate) fn read(env: &JsValue, sink: Option<Function>) -> (Self, Log) {
         let text = |name: &str| variable(env, name).filter(|value| !value.is_empty());
         let level = text("LOG_LEVEL");
+        let log = Log::new(level.as_deref().and_then(Level::read).unwrap_or_default(), sink);
         let settings = Self {
             development: text("ENVIRONMENT").is_some_and(|name| name == "development"),
             api_key: text("API_KEY"),
             scan_interval_ms: interval(text("TIMEOUT_INTERVAL_SECS").as_deref()),
             origins: Origins::read(text("CORS_ORIGINS").as_deref().unwrap_or_default()),
-            level: level.as_deref().and_then(Level::read).unwrap_or_default(),
             service: service(text),
         };
         if let Some(unknown) = level.filter(|name| Level::read(name).is_none()) {
             let message =
                 format!("LOG_LEVEL is `{unknown}`; error, warn, info or debug is needed, so it is info");
-            Entry::new(Level::Warn, &message).write(settings.level);
+            Entry::new(Level::Warn, &message).write(&log);
         }
         if let Err(faults) = &settings.service {
             Entry::new(Level::Error, "settings")
                 .with("faults", faults.clone())
-                .write(settings.level);
+                .write(&log);
         }
-        settings
+        (settings, log)
     }
 }
 
@@ -101,7 +90,7 @@ fn service(text: impl Fn(&str) -> Option<String>) -> Result<ServiceSettings, Vec
 }
 
 /// A variable or secret that is text. The binding's own wrapper insists on a class; a plain read does not.
-fn variable(env: &Env, name: &str) -> Option<String> {
+fn variable(env: &JsValue, name: &str) -> Option<String> {
     Reflect::get(env, &JsValue::from_str(name)).ok()?.as_string()
 }
 

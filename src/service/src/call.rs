@@ -7,18 +7,19 @@ use std::{
 
 use http::Method;
 use statewright_engine::once::Origin;
-use worker::Env;
 
-use crate::{host, request::header, service::WorkerEngine, settings::Settings};
+use crate::{
+    host,
+    incoming::Incoming,
+    service::{Service, ServiceEngine},
+};
 
 /// A request, from the runtime to the end of its answer.
 pub(crate) struct Call {
-    /// The request as the runtime gave it.
-    pub(crate) raw: web_sys::Request,
-    /// The Worker's bindings.
-    pub(crate) env: Env,
-    /// What the operator set.
-    pub(crate) settings: Rc<Settings>,
+    /// The request as the host gave it.
+    pub(crate) incoming: Incoming,
+    /// The service that is asked.
+    pub(crate) service: Service,
     /// Its method.
     pub(crate) method: Method,
     /// Path and query as they were sent.
@@ -28,7 +29,7 @@ pub(crate) struct Call {
     /// Whether it is to have one effect.
     pub(crate) keyed: Cell<bool>,
     /// The engine that its route works with.
-    pub(crate) engine: RefCell<Option<Rc<WorkerEngine>>>,
+    pub(crate) engine: RefCell<Option<Rc<ServiceEngine>>>,
 }
 
 /// Names the request, wherever its effects show.
@@ -44,17 +45,10 @@ const MOST_NAME: usize = 128;
 
 impl Call {
     /// A request that came.
-    pub(crate) fn new(
-        raw: web_sys::Request,
-        env: Env,
-        settings: Rc<Settings>,
-        method: Method,
-        path: String,
-    ) -> Self {
+    pub(crate) fn new(incoming: Incoming, service: Service, method: Method, path: String) -> Self {
         Self {
-            raw,
-            env,
-            settings,
+            incoming,
+            service,
             method,
             path,
             body: RefCell::default(),
@@ -65,7 +59,7 @@ impl Call {
 
     /// Its Idempotency-Key.
     pub(crate) fn key(&self) -> Option<String> {
-        header(&self.raw, IDEMPOTENCY_KEY)
+        self.incoming.header(IDEMPOTENCY_KEY)
     }
 
     /// The path and the query apart.
@@ -76,7 +70,7 @@ impl Call {
     /// Who caused what it does (S0.37, S0.41).
     pub(crate) fn origin(&self, route: &str) -> Origin {
         let name = |name: &str| {
-            let text: String = header(&self.raw, name)?.chars().take(MOST_NAME).collect();
+            let text: String = self.incoming.header(name)?.chars().take(MOST_NAME).collect();
             Some(text).filter(|text| !text.is_empty())
         };
         Origin {

@@ -1,20 +1,18 @@
 //! Who may call: one shared key, sent as a bearer token.
 
-use crate::{refusal::Refusal, settings::Settings};
+use crate::{refusal::Refusal, service::Service};
 
 /// Lets a request to `/api` pass or not (S2.15). `header` is its `Authorization` header.
 ///
 /// # Errors
 /// `UNAUTHORIZED`, with what to do about it.
-pub(crate) fn check(settings: &Settings, header: Option<&str>) -> Result<(), Refusal> {
+pub(crate) fn check(service: &Service, header: Option<&str>) -> Result<(), Refusal> {
+    let settings = service.settings();
     let Some(key) = settings.api_key.as_deref() else {
         if settings.development {
             return Ok(());
         }
-        return Err(Refusal::Unauthorized(
-            "this deployment has no API_KEY, and ENVIRONMENT is not \"development\": every request is refused \
-             until its operator runs `npx wrangler secret put API_KEY`",
-        ));
+        return Err(Refusal::NoKey(service.set_a_key()));
     };
     let Some(header) = header else {
         return Err(Refusal::Unauthorized(

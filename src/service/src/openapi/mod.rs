@@ -1,7 +1,7 @@
 //! `/openapi.json`: made from the handlers and the shapes beside them.
 //!
-//! Making it takes more code than all else that answers, so that a test makes it, and the script has the text:
-//! `BLESS=1 cargo test -p statewright-worker` writes `docs/openapi.json` anew.
+//! Making it takes more code than all else that answers, so that a test makes it, and the program has the text:
+//! `BLESS=1 cargo test -p statewright-service` writes `docs/openapi.json` anew.
 
 pub(crate) mod effects;
 pub(crate) mod schemas;
@@ -157,12 +157,12 @@ mod tests {
         let shown = include_str!("../../../../docs/openapi.json");
         assert!(
             made == shown,
-            "docs/openapi.json is not current; `BLESS=1 cargo test -p statewright-worker` writes it anew"
+            "docs/openapi.json is not current; `BLESS=1 cargo test -p statewright-service` writes it anew"
         );
         let read = |text| serde_json::from_slice::<serde_json::Value>(text).ok();
         assert!(
             read(document()) == read(shown.as_bytes()),
-            "the script has the same document"
+            "the program has the same document"
         );
     }
 }

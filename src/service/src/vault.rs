@@ -38,14 +38,17 @@ const IV_BYTES: usize = 12;
 /// What a sealed text begins with.
 const VERSION: &str = "v1";
 
-thread_local! {
-    /// The imported key of this isolate. An object, never the promise of one: a request that waits for another's can hang.
-    static IMPORTED: RefCell<Option<JsValue>> = const { RefCell::new(None) };
+/// A key, and what the runtime made of it.
+#[derive(Debug)]
+struct Key {
+    bytes: Vec<u8>,
+    /// An object, never the promise of one: a request that waits for another's can hang.
+    imported: RefCell<Option<JsValue>>,
 }
 
-/// The vault of this Worker; without a key it keeps nothing.
+/// A vault; without a key it keeps nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct SubtleVault(Option<Rc<Vec<u8>>>);
+pub struct SubtleVault(Option<Rc<Key>>);
 
 impl SubtleVault {
     /// Reads the setting `SECRETS_KEY`.
@@ -57,22 +60,26 @@ impl SubtleVault {
             return Ok(Self(None));
         };
         let bytes = from_base64(key.trim()).filter(|bytes| bytes.len() == KEY_BYTES);
-        bytes.map(|bytes| Self(Some(Rc::new(bytes)))).ok_or_else(|| {
+        let key = |bytes| Key {
+            bytes,
+            imported: RefCell::default(),
+        };
+        bytes.map(|bytes| Self(Some(Rc::new(key(bytes))))).ok_or_else(|| {
             format!("SECRETS_KEY is no key; {KEY_BYTES} random bytes in base64 are needed (openssl rand -base64 {KEY_BYTES})")
         })
     }
 
     async fn key(&self) -> Result<JsValue, VaultFailure> {
-        let bytes = self.0.as_ref().ok_or(VaultFailure::NoKey)?;
-        if let Some(key) = IMPORTED.with_borrow(Clone::clone) {
-            return Ok(key);
+        let key = self.0.as_ref().ok_or(VaultFailure::NoKey)?;
+        if let Some(imported) = key.imported.borrow().clone() {
+            return Ok(imported);
         }
         let usages = Array::of2(&"encrypt".into(), &"decrypt".into());
-        let bytes = Uint8Array::from(bytes.as_slice());
+        let bytes = Uint8Array::from(key.bytes.as_slice());
         let promise = import_key("raw", &bytes, "AES-GCM", false, &usages).map_err(|error| broken(&error))?;
-        let key = JsFuture::from(promise).await.map_err(|error| broken(&error))?;
-        IMPORTED.set(Some(key.clone()));
-        Ok(key)
+        let imported = JsFuture::from(promise).await.map_err(|error| broken(&error))?;
+        key.imported.replace(Some(imported.clone()));
+        Ok(imported)
     }
 
     /// Seals a value for `context`.

@@ -6,28 +6,22 @@ use std::{future::Future, pin::Pin, rc::Rc};
 use statewright_core::ids::TenantId;
 use statewright_engine::{
     error::Error,
-    request::{MAX_BODY_BYTES, missing_tenant, tenant_id},
+    request::{missing_tenant, tenant_id},
 };
-use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
 
 use crate::{
     call::Call,
+    incoming::Incoming,
     refusal::Refusal,
-    service::{self, WorkerEngine},
+    service::{self, ServiceEngine},
 };
 
 /// The header that chooses the tenant (S2.17).
 pub(crate) const TENANT: &str = "x-tenant-id";
 
-/// A header's value as text. The runtime reads its bytes as UTF-8.
-pub(crate) fn header(request: &web_sys::Request, name: &str) -> Option<String> {
-    request.headers().get(name).ok().flatten()
-}
-
 /// The tenant that a request's header names, if it has one.
-pub(crate) fn tenant_of(request: &web_sys::Request) -> Result<Option<TenantId>, Refusal> {
-    let Some(value) = header(request, TENANT) else {
+pub(crate) fn tenant_of(incoming: &Incoming) -> Result<Option<TenantId>, Refusal> {
+    let Some(value) = incoming.header(TENANT) else {
         return Ok(None);
     };
     // Bytes that are no UTF-8 were replaced by this character: other bytes would be taken for the same tenant.
@@ -53,7 +47,7 @@ const VALIDATE: &str = "validate";
 impl Ask {
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
-        header(&self.call.raw, name)
+        self.call.incoming.header(name)
     }
 
     /// The tenant that the header names.
@@ -63,7 +57,7 @@ impl Ask {
 
     /// The tenant that the header names, if it has one.
     pub(crate) fn named_tenant(&self) -> Result<Option<TenantId>, Refusal> {
-        tenant_of(&self.call.raw)
+        tenant_of(&self.call.incoming)
     }
 
     fn capture(&self, name: &str) -> Option<String> {
@@ -112,7 +106,7 @@ impl Ask {
         Query(pairs.into_owned().collect())
     }
 
-    /// The body, declared as JSON or not declared at all, of at most [`MAX_BODY_BYTES`]. It is not read as JSON yet.
+    /// The body, declared as JSON or not declared at all. It is not read as JSON yet.
     pub(crate) async fn body(&self) -> Result<Vec<u8>, Refusal> {
         if let Some(declared) = self.header("content-type").filter(|declared| !is_json(declared)) {
             return Err(Refusal::NotJson(declared));
@@ -124,9 +118,9 @@ impl Ask {
         Ok(bytes)
     }
 
-    /// The body as it came, whatever it is declared to be; of at most [`MAX_BODY_BYTES`].
+    /// The body as it came, whatever it is declared to be.
     pub(crate) fn bytes(&self) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, Refusal>> + '_>> {
-        Box::pin(read(&self.call.raw))
+        Box::pin(self.call.incoming.body())
     }
 
     /// The engine, for a route that changes nothing, or whose request brings an identity of its own.
@@ -142,7 +136,7 @@ impl Ask {
 }
 
 /// The engine on its way.
-type Lent<'a> = Pin<Box<dyn Future<Output = Result<Rc<WorkerEngine>, Refusal>> + 'a>>;
+type Lent<'a> = Pin<Box<dyn Future<Output = Result<Rc<ServiceEngine>, Refusal>> + 'a>>;
 
 /// The parameters of a URL's query.
 pub(crate) struct Query(Vec<(String, String)>);
@@ -173,45 +167,4 @@ fn is_json(content_type: &str) -> bool {
     essence.is_empty()
         || essence == "application/json"
         || (essence.starts_with("application/") && essence.ends_with("+json"))
-}
-
-async fn read(request: &web_sys::Request) -> Result<Vec<u8>, Refusal> {
-    let broken = |error| Refusal::BodyBroken(format!("{error:?}"));
-    if let Some(length) = header(request, "content-length") {
-        if length
-            .parse::<u64>()
-            .is_ok_and(|length| length > MAX_BODY_BYTES as u64)
-        {
-            return Err(Refusal::BodyTooLarge);
-        }
-        // HTTP itself ends a body at its declared length.
-        let buffer = JsFuture::from(request.array_buffer().map_err(broken)?)
-            .await
-            .map_err(broken)?;
-        return bounded(js_sys::Uint8Array::new(&buffer).to_vec());
-    }
-    let Some(stream) = request.body() else {
-        return Ok(Vec::new());
-    };
-    let reader = stream
-        .get_reader()
-        .unchecked_into::<web_sys::ReadableStreamDefaultReader>();
-    let mut bytes = Vec::new();
-    loop {
-        let part = JsFuture::from(reader.read()).await.map_err(broken)?;
-        let part: web_sys::ReadableStreamReadResult = part.unchecked_into();
-        if part.get_done().unwrap_or(true) {
-            return Ok(bytes);
-        }
-        bytes.extend_from_slice(&js_sys::Uint8Array::new(&part.get_value()).to_vec());
-        bytes = bounded(bytes)?;
-    }
-}
-
-fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, Refusal> {
-    if bytes.len() > MAX_BODY_BYTES {
-        Err(Refusal::BodyTooLarge)
-    } else {
-        Ok(bytes)
-    }
 }

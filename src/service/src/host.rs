@@ -1,0 +1,135 @@
+//! The clock and the randomness that the runtime lends the engine.
+
+use std::{
+    cell::Cell,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use js_sys::Function;
+use statewright_core::ids::Millis;
+use statewright_engine::database::{Clock, Random};
+use wasm_bindgen::prelude::{Closure, JsCast, JsValue, wasm_bindgen};
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = Date, js_name = now)]
+    fn date_now() -> f64;
+
+    /// Fills it with what nobody can guess.
+    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
+    pub(crate) fn fill_with_random(bytes: &mut [u8]);
+
+    /// Gives what cancels it: a number, or an object where the runtime has one.
+    #[wasm_bindgen(js_name = setTimeout)]
+    fn set_timeout(wake: &Function, millis: f64) -> JsValue;
+
+    #[wasm_bindgen(js_name = clearTimeout)]
+    fn clear_timeout(timer: &JsValue);
+}
+
+/// The runtime's clock, or one that the host gives. That of a Worker stands still while code runs and moves on with each
+/// answer from outside.
+#[derive(Debug, Clone, Default)]
+pub struct HostClock(Option<Function>);
+
+impl HostClock {
+    /// A clock that is read by calling `now`: it gives milliseconds since the epoch.
+    pub fn given(now: Function) -> Self {
+        Self(Some(now))
+    }
+
+    /// The time now.
+    pub fn read(&self) -> Millis {
+        let given = self
+            .0
+            .as_ref()
+            .and_then(|now| now.call0(&JsValue::UNDEFINED).ok()?.as_f64());
+        // Exact: milliseconds since the epoch are far below 2^53.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a clock gives whole milliseconds below 2^53"
+        )]
+        Millis(given.unwrap_or_else(date_now) as i64)
+    }
+}
+
+impl Clock for HostClock {
+    fn now(&self) -> Millis {
+        self.read()
+    }
+
+    async fn sleep(&self, millis: u64) {
+        Delay::of(millis).await;
+    }
+}
+
+/// A wait. Dropped before it is over, it leaves no timer behind.
+struct Delay {
+    millis: u64,
+    over: Rc<Cell<bool>>,
+    started: Option<(JsValue, Closure<dyn FnMut()>)>,
+}
+
+impl Delay {
+    fn of(millis: u64) -> Self {
+        Self {
+            millis,
+            over: Rc::default(),
+            started: None,
+        }
+    }
+}
+
+impl Future for Delay {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.over.get() {
+            return Poll::Ready(());
+        }
+        if self.started.is_none() {
+            let (waker, over) = (context.waker().clone(), Rc::clone(&self.over));
+            let wake = Closure::new(move || {
+                over.set(true);
+                waker.wake_by_ref();
+            });
+            #[expect(clippy::cast_precision_loss, reason = "a wait is far below 2^53")]
+            let timer = set_timeout(wake.as_ref().unchecked_ref(), self.millis as f64);
+            self.started = Some((timer, wake));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Delay {
+    fn drop(&mut self) {
+        if let Some((timer, _)) = self.started.as_ref().filter(|_| !self.over.get()) {
+            clear_timeout(timer);
+        }
+    }
+}
+
+/// The runtime's randomness, made for keys.
+#[derive(Debug, Clone, Copy)]
+pub struct HostRandom;
+
+impl Random for HostRandom {
+    fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        fill_with_random(&mut bytes);
+        bytes
+    }
+}
+
+/// A random name for a request that has none.
+pub(crate) fn random_id() -> String {
+    HostRandom
+        .bytes()
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0'))
+        .collect()
+}
