@@ -22,6 +22,7 @@ run: setup
 
 build: setup
 	@$(NODE) scripts/build.ts
+	@$(NODE) scripts/package.ts
 
 # Formatting, lints and types first: what they find is found soonest.
 test: check build

@@ -2,13 +2,12 @@
 // it downloads none. Does nothing when the sources are those of the last build.
 
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { nameByPlace } from "./order.ts";
 import { ROOT, WORKER_DIR } from "./paths.ts";
+import { fingerprint, isStamped, leaveStamp } from "./stamp.ts";
 
 const SOURCES = [
   "Cargo.toml",
@@ -21,26 +20,6 @@ const SOURCES = [
   "scripts/build.ts",
   "scripts/order.ts",
 ];
-/** What stands in a crate and is no part of the Worker. */
-const ASIDE = new Set(["tests", "benches"]);
-
-/** Names and contents of all that the Worker is made from. */
-function fingerprint(): string {
-  const hash = createHash("sha256");
-  const visit = (path: string): void => {
-    const stat = statSync(join(ROOT, path));
-    if (stat.isDirectory()) {
-      for (const name of readdirSync(join(ROOT, path)).sort()) {
-        if (!ASIDE.has(name)) visit(`${path}/${name}`);
-      }
-    } else {
-      hash.update(`${path} ${stat.size}\n`).update(readFileSync(join(ROOT, path)));
-    }
-  };
-  for (const path of SOURCES) visit(path);
-  return hash.digest("hex");
-}
-
 /** Puts like functions next to each other, and drops all names. */
 function order(module: string, wasmOpt: string): void {
   nameByPlace(module);
@@ -57,8 +36,8 @@ function order(module: string, wasmOpt: string): void {
 /** Builds the Worker unless it is built already; throws when it cannot be built. */
 export function buildWorker(): void {
   const stamp = join(WORKER_DIR, ".statewright");
-  const wanted = fingerprint();
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const wanted = fingerprint(SOURCES);
+  if (isStamped(stamp, wanted)) return;
 
   const tools = join(ROOT, "target", "tools", "bin");
   const packages = join(ROOT, "node_modules", ".bin");
@@ -87,7 +66,7 @@ export function buildWorker(): void {
   }
   order(join(WORKER_DIR, "index_bg.wasm"), join(packages, "wasm-opt"));
   // Files may have changed meanwhile: the stamp is of what was seen before.
-  writeFileSync(stamp, wanted);
+  leaveStamp(stamp, wanted);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -8,3 +8,9 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/,
 
 /** The built Worker. */
 export const WORKER_DIR = join(ROOT, "build", "worker");
+
+/** The built npm package: the folder that is packed. */
+export const PACKAGE_DIR = join(ROOT, "build", "package");
+
+/** The WebAssembly of the package, a folder a crate. */
+export const WASM_DIR = join(ROOT, "build", "wasm");

@@ -1,0 +1,315 @@
+// Builds the npm package into build/package, the folder that is packed, and links it as node_modules/statewright so that
+// tests and examples import it by its name. `--js` takes the WebAssembly that was built last, whatever became of the Rust.
+
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { build, type Format, type Plugin } from "esbuild";
+
+import { PACKAGE_DIR, ROOT, WASM_DIR, WORKER_DIR } from "./paths.ts";
+import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
+import { buildWasm, type CrateName, CRATES, hasWasm, wasmFiles } from "./wasm.ts";
+
+const LIB = join(ROOT, "src", "js", "lib");
+const STAMP = join(ROOT, "build", ".package");
+
+/** The entry points that are code: what is imported, and its source in `lib`. */
+const ENTRIES = {
+  ".": "core",
+  "./engine": "engine",
+  "./client": "client",
+  "./worker": "worker",
+  "./testing": "testing",
+};
+/** Entry points without a CommonJS form: what they are made of has none. */
+const ESM_ONLY = new Set(["./worker"]);
+/** Entry points that are documents, from `docs`. */
+const DOCUMENTS = ["openapi.json", "machine.schema.json"];
+/** The command's source in `lib`. */
+const COMMAND = "cli/main";
+/** Whose bindings and bytes stand in the package. */
+const CRATE_NAMES = Object.keys(CRATES) as CrateName[];
+
+/** The files of the package by their paths in it. */
+type Files = Map<string, string | Uint8Array>;
+
+/** Builds the package unless it is built already; throws when it cannot be built. */
+export async function buildPackage({ js = false } = {}): Promise<void> {
+  const crates: CrateName[] = [];
+  for (const crate of CRATE_NAMES) {
+    if (!js || !hasWasm(crate)) {
+      try {
+        await buildWasm(crate);
+      } catch (error) {
+        note(`${crate} is left out: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    if (hasWasm(crate)) crates.push(crate);
+  }
+  await alone(`${STAMP}.lock`, async () => {
+    const wanted = fingerprint(sources(crates));
+    if (!isStamped(STAMP, wanted) || !existsSync(join(PACKAGE_DIR, "package.json"))) {
+      rmSync(STAMP, { force: true });
+      const began = performance.now();
+      synchronise(await files(crates));
+      leaveStamp(STAMP, wanted);
+      console.log(`build: the package, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    }
+    link();
+  });
+}
+
+function note(message: string): void {
+  console.error(`build: ${message}`);
+}
+
+function sources(crates: readonly CrateName[]): string[] {
+  const all = [
+    "src/js/lib",
+    "src/js/package.json",
+    "src/js/tsconfig.json",
+    "scripts/package.ts",
+    "src/engine/migrations",
+    ...DOCUMENTS.map((file) => `docs/${file}`),
+    "README.md",
+    ...crates.map((crate) => relative(ROOT, join(WASM_DIR, crate, ".statewright"))),
+    "build/worker/.statewright",
+  ];
+  return all.filter((path) => existsSync(join(ROOT, path)));
+}
+
+async function files(crates: readonly CrateName[]): Promise<Files> {
+  const found: Files = new Map();
+  const modules = librarySources();
+  for (const format of ["esm", "cjs"] as const) {
+    for (const [path, text] of await transformed(modules, format)) found.set(`${format}/${path}`, text);
+    for (const crate of crates) {
+      const { bindings, wasm } = wasmFiles(crate);
+      found.set(
+        `${format}/wasm/${crate}.bindings.js`,
+        await inFormat(readFileSync(bindings, "utf8"), format),
+      );
+      const bytes = `export default "${readFileSync(wasm).toString("base64")}";\n`;
+      found.set(`${format}/wasm/${crate}.bytes.js`, await inFormat(bytes, format));
+    }
+    for (const [path, text] of declarations()) found.set(`${format}/${path}`, text);
+  }
+  found.set("cjs/package.json", json({ type: "commonjs" }));
+  for (const crate of CRATE_NAMES) {
+    // One instance for both kinds of modules.
+    const loader = `import loader from "../../cjs/wasm/${crate}.node.js";\n\nexport const ${crate} = loader.${crate};\n`;
+    found.set(`esm/wasm/${crate}.node.js`, loader);
+    if (crates.includes(crate)) found.set(`wasm/${crate}.wasm`, readFileSync(wasmFiles(crate).wasm));
+  }
+  found.delete("esm/wasm/file.js");
+  prebuilt(found);
+  for (const name of readdirSync(join(ROOT, "src/engine/migrations")))
+    found.set(`migrations/${name}`, readFileSync(join(ROOT, "src/engine/migrations", name)));
+  for (const file of ["README.md", "LICENSE-APACHE", "LICENSE-MIT"])
+    found.set(file, readFileSync(join(ROOT, file)));
+  for (const file of DOCUMENTS) found.set(file, readFileSync(join(ROOT, "docs", file)));
+  found.set("package.json", json(manifest(found)));
+  return found;
+}
+
+/** The Worker, where it is built. */
+function prebuilt(found: Files): void {
+  if (!existsSync(join(WORKER_DIR, ".statewright")) && !existsSync(join(WORKER_DIR, "index.js"))) {
+    note("the Worker is left out: it is not built");
+    return;
+  }
+  for (const file of ["index.js", "index_bg.wasm"])
+    found.set(`worker/${file}`, readFileSync(join(WORKER_DIR, file)));
+}
+
+/** The package's own package.json: that of src/js, and what follows from the files. */
+function manifest(found: Files): object {
+  const source = JSON.parse(readFileSync(join(ROOT, "src/js/package.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  const exports: Record<string, unknown> = {};
+  for (const [entry, path] of Object.entries(ENTRIES)) {
+    const form = (format: Format) => ({
+      types: `./${format}/${path}.d.ts`,
+      default: `./${format}/${path}.js`,
+    });
+    if (!found.has(`esm/${path}.js`)) note(`${entry} is left out: there is no src/js/lib/${path}.ts`);
+    else if (ESM_ONLY.has(entry)) exports[entry] = form("esm");
+    else exports[entry] = { import: form("esm"), require: form("cjs") };
+  }
+  for (const file of DOCUMENTS) exports[`./${file}`] = `./${file}`;
+  exports["./migrations/*"] = "./migrations/*";
+  exports["./package.json"] = "./package.json";
+
+  const imports: Record<string, unknown> = {};
+  const both = (path: string) => ({ require: `./cjs/${path}`, default: `./esm/${path}` });
+  for (const crate of CRATE_NAMES) {
+    imports[`#${crate}-wasm`] = {
+      workerd: `./esm/wasm/${crate}.workerd.js`,
+      node: both(`wasm/${crate}.node.js`),
+      ...both(`wasm/${crate}.inline.js`),
+    };
+    imports[`#${crate}-bindings`] = both(`wasm/${crate}.bindings.js`);
+    imports[`#${crate}-bytes`] = both(`wasm/${crate}.bytes.js`);
+  }
+  return {
+    ...source,
+    ...(found.has(`esm/${COMMAND}.js`) ? { bin: { statewright: `./esm/${COMMAND}.js` } } : {}),
+    ...(found.has("cjs/core.js")
+      ? { main: "./cjs/core.js", module: "./esm/core.js", types: "./cjs/core.d.ts" }
+      : {}),
+    exports,
+    imports,
+    files: [...new Set([...found.keys()].map((path) => path.split("/")[0] ?? ""))].sort(),
+  };
+}
+
+/** The library's modules, relative to `lib`. */
+function librarySources(): string[] {
+  const all = readdirSync(LIB, { recursive: true, encoding: "utf8" });
+  return all.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts")).sort();
+}
+
+/** Modules stay files: what two entry points share is one thing, and bundlers drop what is not used. */
+async function transformed(modules: readonly string[], format: "esm" | "cjs"): Promise<[string, string][]> {
+  const isWanted = (path: string) =>
+    format === "esm" ? !path.endsWith(".node.ts") : !path.startsWith("cli/") && !path.endsWith(".workerd.ts");
+  const wanted = modules.filter(isWanted);
+  const built = await build({
+    entryPoints: wanted.map((path) => join(LIB, path)),
+    outdir: LIB,
+    outbase: LIB,
+    bundle: true,
+    format,
+    platform: "neutral",
+    target: "es2022",
+    plugins: [asFiles],
+    write: false,
+    logLevel: "error",
+    // Only the loaders built as CommonJS know where they stand.
+    supported: { "import-meta": true },
+  });
+  return built.outputFiles.map(({ path, text }) => [relative(LIB, path), text]);
+}
+
+/** Leaves every import as it is, of a `.ts` file as of the `.js` that it becomes. */
+const asFiles: Plugin = {
+  name: "as files",
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ path, kind }) =>
+      kind === "entry-point" ? null : { path: path.replace(/(\.d)?\.ts$/, ".js"), external: true },
+    );
+  },
+};
+
+async function inFormat(text: string, format: "esm" | "cjs"): Promise<string> {
+  if (format === "esm") return text;
+  const built = await build({
+    stdin: { contents: text, loader: "js" },
+    bundle: true,
+    format,
+    platform: "neutral",
+    target: "es2022",
+    write: false,
+    logLevel: "error",
+    logOverride: { "empty-import-meta": "silent" },
+  });
+  return built.outputFiles[0]?.text ?? "";
+}
+
+let declared: [string, string][] | undefined;
+
+/** The types, which are the same for both kinds of modules. */
+function declarations(): [string, string][] {
+  if (declared !== undefined) return declared;
+  const folder = mkdtempSync(join(tmpdir(), "statewright-types-"));
+  try {
+    const tsc = spawnSync(
+      process.execPath,
+      [
+        join(ROOT, "node_modules", ".bin", "tsc"),
+        ...["-p", join(ROOT, "src", "js"), "--noEmit", "false", "--declaration", "--emitDeclarationOnly"],
+        ...["--outDir", folder],
+      ],
+      { cwd: ROOT, encoding: "utf8" },
+    );
+    // `make check` is what refuses them.
+    if (tsc.status !== 0) note(`src/js has faults in its types:\n${tsc.stdout.slice(0, 2000)}`);
+    for (const path of readdirSync(LIB, { recursive: true, encoding: "utf8" })) {
+      if (!path.endsWith(".d.ts")) continue;
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), readFileSync(join(LIB, path)));
+    }
+    declared = readdirSync(folder, { recursive: true, encoding: "utf8" })
+      // Nothing that is offered shows a type of the WebAssembly's bindings.
+      .filter((path) => path.endsWith(".d.ts") && !path.startsWith("wasm/"))
+      .map((path) => [path, asJs(readFileSync(join(folder, path), "utf8"))]);
+    return declared;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function asJs(text: string): string {
+  return text.replace(/((?:\bfrom|\bimport)\s*\(?\s*)"(\.[^"]*?)(?:\.d)?\.ts"/g, '$1"$2.js"');
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Makes the package's folder hold these files and no others. One at a time, so that who reads meanwhile finds them. */
+function synchronise(wanted: Files): void {
+  const old = existsSync(PACKAGE_DIR)
+    ? readdirSync(PACKAGE_DIR, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    : [];
+  for (const [path, content] of wanted) {
+    const file = join(PACKAGE_DIR, path);
+    const bytes = Buffer.from(content as Uint8Array);
+    if (existsSync(file) && readFileSync(file).equals(bytes)) continue;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(`${file}.new`, bytes);
+    if (path === `esm/${COMMAND}.js`) chmodSync(`${file}.new`, 0o755);
+    renameSync(`${file}.new`, file);
+  }
+  for (const { parentPath, name } of old) {
+    const path = relative(PACKAGE_DIR, join(parentPath, name));
+    if (!wanted.has(path)) rmSync(join(PACKAGE_DIR, path), { force: true });
+  }
+}
+
+/** Lets `statewright` be imported in the repository. `npm ci` knows nothing of it. */
+function link(): void {
+  const place = join(ROOT, "node_modules", "statewright");
+  const target = relative(dirname(place), PACKAGE_DIR);
+  const there = lstatSync(place, { throwIfNoEntry: false });
+  if (there?.isSymbolicLink() && readlinkSync(place) === target) return;
+  if (there !== undefined) rmSync(place, { recursive: true, force: true });
+  symlinkSync(target, place);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    await buildPackage({ js: process.argv.includes("--js") });
+  } catch (error) {
+    console.error(`build: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,13 @@
+// The engine's WebAssembly in Node, which reads it from the file beside. It is built as CommonJS, for both kinds of modules: a
+// program that uses both has it once.
+
+import * as bindings from "#engine-bindings";
+
+import { compiled } from "./file.ts";
+import { once } from "./once.ts";
+
+/** The bindings of the engine's WebAssembly, which is compiled and instantiated at the first call. */
+export const engine = once(() => {
+  bindings.initSync({ module: compiled("engine.wasm") });
+  return bindings;
+});
