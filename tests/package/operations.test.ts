@@ -1,0 +1,190 @@
+// The operations: made from the OpenAPI document, all of it, and asked as it says.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { LIB, wanted } from "../../scripts/openapi-types.ts";
+import type { Document } from "../../scripts/openapi-types/generate.ts";
+import { ROOT } from "../../scripts/paths.ts";
+import type { CallAnswer, CallRequest } from "../../src/js/lib/call.ts";
+import { StatewrightError } from "../../src/js/lib/errors.ts";
+import { operations } from "../../src/js/lib/operations.ts";
+
+const document = JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as Document;
+
+test("what is made from docs/openapi.json is current", async () => {
+  for (const { file, text } of await wanted()) {
+    const fresh = readFileSync(join(LIB, file), "utf8") === text;
+    assert.ok(fresh, `src/js/lib/${file} is not current; \`node scripts/openapi-types.ts\` makes it anew`);
+  }
+});
+
+/** Operations over a service that notes what it is asked, and answers with what `answers` has for it. */
+function noting(answers: (request: CallRequest) => Partial<CallAnswer> = () => ({})) {
+  const asked: CallRequest[] = [];
+  const call = async (request: CallRequest): Promise<CallAnswer> => {
+    asked.push(request);
+    return { status: 200, headers: new Map(), data: [], ...answers(request) };
+  };
+  return { asked, all: operations(call, "demo") };
+}
+
+test("every route of the API has a method, but those that are no calls of a tenant", async () => {
+  const { asked, all } = noting();
+  const event = { event_type: "pay" };
+  const named = { event_type: "pay", entity_key: "id", params: { id: "o-1" } };
+  const record = { machine: "task", id: "t-1" };
+  const sink = { type: "webhook", url: "https://example.com" } as const;
+  const source = { machine: "order", scheme: { type: "github" }, secret: "s", mapping: {} };
+  const calls = [
+    all.machines.create({}),
+    all.machines.get("m"),
+    all.machines.list(),
+    all.machines.replace("m", {}, { in_flight: "pin" }),
+    all.machines.delete("m"),
+    all.machines.validate({}),
+    all.machines.revisions("m"),
+    all.machines.counts("m"),
+    all.machines.diagram("m", { format: "dot" }),
+    all.entities.create("m", { entity_id: "e" }),
+    all.entities.get("m", "e", { tree: true }),
+    all.entities.list("m", { prefix: "e" }),
+    all.entities.delete("m", "e"),
+    all.entities.transition("m", "e", event),
+    all.entities.explain("m", "e", event),
+    all.entities.events("m", "e"),
+    all.entities.history("m", "e", { order: "id" }),
+    all.entities.release("m", "e"),
+    all.evaluate("m", named),
+    all.evaluateBatch("m", [named]),
+    all.records.create({ ...record, state: "open" }),
+    all.records.get(record),
+    all.records.transition({ ...record, from: "open", to: "done", expected_version: 1 }),
+    all.secrets.list(),
+    all.secrets.put("s", { value: "v" }),
+    all.secrets.rotate("s"),
+    all.secrets.delete("s"),
+    all.secrets.deletePrevious("s"),
+    all.subscriptions.create({ source: "records", sink }),
+    all.subscriptions.get("s"),
+    all.subscriptions.list(),
+    all.subscriptions.put("s", { source: "records", sink }),
+    all.subscriptions.delete("s"),
+    all.sources.list(),
+    all.sources.get("s"),
+    all.sources.put("s", source),
+    all.sources.delete("s"),
+    all.sources.try("s", { body: {} }),
+    all.outbox.list({ status: "dead" }),
+    all.outbox.get("o"),
+    all.outbox.redrive("o"),
+    all.outbox.cancel("o"),
+    all.outbox.redriveAll(),
+    all.outbox.cancelAll(),
+    all.receipts("k"),
+    all.scheduler(),
+    all.health(),
+  ];
+  await Promise.all(calls);
+  const routes = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const called = new Set(asked.map(({ method, path }) => `${method} ${path}`));
+  const missing = routes.filter((route) => !called.has(route));
+  assert.deepEqual(missing.sort(), ["GET /openapi.json", "POST /hooks/{tenant}/{source_id}"]);
+
+  for (const { path, headers, params } of asked) {
+    const open = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(Object.keys(params), open, path);
+    assert.equal(headers["X-Tenant-Id"], path === "/health" ? undefined : "demo", path);
+  }
+});
+
+test("options become headers", async () => {
+  const { asked, all } = noting();
+  const signal = new AbortController().signal;
+  await all.machines.delete("m", { idempotencyKey: "k-1", requestId: "r-1", runId: "run-1", signal });
+  await all.machines.delete("m", { idempotencyKey: null });
+  assert.deepEqual(asked[0]?.headers, {
+    "X-Tenant-Id": "demo",
+    "Idempotency-Key": "k-1",
+    "X-Request-Id": "r-1",
+    "X-Run-Id": "run-1",
+  });
+  assert.equal(asked[0]?.signal, signal);
+  assert.deepEqual(
+    asked.map(({ unkeyed }) => unkeyed),
+    [false, true],
+  );
+  assert.deepEqual(asked[1]?.headers, { "X-Tenant-Id": "demo" });
+});
+
+test("names that a URL would resolve away, or cannot hold, are refused before they are sent", async () => {
+  const { asked, all } = noting();
+  for (const name of ["", ".", "..", "\ud800", undefined as unknown as string]) {
+    await assert.rejects(all.entities.delete("order", name), (error: unknown) => {
+      assert.ok(error instanceof StatewrightError);
+      assert.equal(error.code, "BAD_REQUEST");
+      assert.equal(error.details["path"], "entity_id");
+      return true;
+    });
+  }
+  assert.deepEqual(asked, []);
+});
+
+/** A list of three pages. */
+function paged() {
+  return noting(({ query }) => {
+    const at = Number(query["cursor"] ?? 0);
+    const link = `</api/machines?limit=2&cursor=${at + 1}>; rel="next"`;
+    return {
+      data: [`${at}a`, `${at}b`],
+      headers: new Headers(at < 2 ? { Link: link } : {}),
+    };
+  });
+}
+
+test("a list that is awaited is its first page, and says what comes next", async () => {
+  const { asked, all } = paged();
+  const listing = all.machines.list({ limit: 2 });
+  assert.equal(asked.length, 0, "nothing is asked before");
+  const { items, next } = await listing;
+  assert.deepEqual(items, ["0a", "0b"]);
+  assert.equal(next, "1");
+  const last = await all.machines.list({ limit: 2, cursor: "2" });
+  assert.deepEqual(last, { items: ["2a", "2b"], next: undefined });
+  assert.deepEqual(
+    asked.map(({ query }) => query),
+    [{ limit: 2 }, { limit: 2, cursor: "2" }],
+  );
+});
+
+test("a list that is iterated over is all items of all pages, asked for when they are reached", async () => {
+  const { asked, all } = paged();
+  const seen: unknown[] = [];
+  for await (const item of all.machines.list({ limit: 2 })) {
+    seen.push(item);
+    if (seen.length === 2) assert.equal(asked.length, 1);
+  }
+  assert.deepEqual(seen, ["0a", "0b", "1a", "1b", "2a", "2b"]);
+  assert.deepEqual(
+    asked.map(({ query }) => query["cursor"]),
+    [undefined, "1", "2"],
+  );
+  const listing = all.machines.list();
+  await listing;
+  for await (const _ of listing.pages()) break;
+  assert.equal(asked.length, 4, "the first page is asked for once");
+});
+
+test("a list that is refused rejects, awaited or iterated over", async () => {
+  const refusal = new StatewrightError({ code: "NOT_FOUND", message: "no", retry: false }, 404);
+  const all = operations(() => Promise.reject(refusal), "demo");
+  await assert.rejects(all.machines.revisions("m"), refusal);
+  await assert.rejects(async () => {
+    for await (const _ of all.machines.revisions("m")) assert.fail();
+  }, refusal);
+  assert.equal(await all.machines.revisions("m").catch(() => "caught"), "caught");
+});
