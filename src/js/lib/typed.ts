@@ -1,0 +1,464 @@
+/**
+ * What a machine and everything made from it are to TypeScript. The runtime (core.ts, steps.ts, instance.ts,
+ * simulate.ts) implements these interfaces and knows no more than strings.
+ */
+
+import type { Definition } from "./definition.ts";
+import type { StatewrightError } from "./errors.ts";
+
+/** What is known of a machine: unions of literals where its definition was written in TypeScript, `string` otherwise. */
+export interface MachineTypes {
+  /** Its `machine_id`. */
+  readonly id: string;
+  /** As snapshots and answers show it: a state's name, or of a parallel machine a state for each region. */
+  readonly state: string | { readonly [region: string]: string };
+  /** The states of each region; a flat machine has the region `_`. */
+  readonly regions: { readonly [region: string]: string };
+  /** The event types that its transitions take, without `$timeout`. */
+  readonly event: string;
+  /** The params of events, of those for which they were declared. */
+  readonly params: object;
+  /** The context of its entities. */
+  readonly context: object;
+}
+
+/** What a machine of any definition is. */
+export type AnyMachine = Machine<MachineTypes>;
+
+/** The types of a machine, of its snapshots, or of an instance of it. */
+export type TypesOf<M> = M extends { readonly "~types"?: infer T extends MachineTypes | undefined }
+  ? NonNullable<T>
+  : M extends MachineTypes
+    ? M
+    : never;
+
+/** The id of a machine. */
+export type IdOf<M> = TypesOf<M>["id"];
+/** The states of a machine: of one region, or of all together. */
+export type StateOf<M, Region extends RegionOf<M> = RegionOf<M>> = TypesOf<M>["regions"][Region];
+/** The regions of a machine; `_` of a flat one. */
+export type RegionOf<M> = keyof TypesOf<M>["regions"] & string;
+/** The event types of a machine. */
+export type EventOf<M> = TypesOf<M>["event"];
+/** The context of a machine's entities. */
+export type ContextOf<M> = TypesOf<M>["context"];
+/** The params of an event; any object where they were not declared. */
+export type ParamsOf<M, Event extends EventOf<M>> = ParamsFor<TypesOf<M>, Event>;
+/** The snapshots of a machine's entities. */
+export type SnapshotOf<M> = Snapshot<TypesOf<M>>;
+
+type ParamsFor<T extends MachineTypes, Event> = Event extends keyof T["params"] ? T["params"][Event] : object;
+
+/** A step of the way to a managed child. */
+export interface TargetStep {
+  /** The compound state. */
+  readonly state: string;
+  /** Its region; `_`, that of a flat machine, where it is left out. */
+  readonly region?: string;
+  /** The entry instance, where it matters which. */
+  readonly seq?: number;
+}
+
+/** What an event may say besides its type and params. */
+export interface EventDetails {
+  /** When it happened, in milliseconds since the epoch: with its type and its target its identity. Now, if left out. */
+  readonly timestamp?: number;
+  /** Refused unless the entity has this version. */
+  readonly expectedVersion?: number;
+}
+
+/** An event with its params, which may be left out where none of them is required. */
+export type EventObject<Type extends string, Params> = EventDetails & {
+  readonly type: Type;
+} & (object extends Params ? { readonly params?: Params } : { readonly params: Params });
+
+/** An event for a managed child below: the child's machine knows its type. */
+export interface TargetedEvent extends EventDetails {
+  readonly type: string;
+  readonly params?: object;
+  /** The way to the child; empty for the entity itself. */
+  readonly target: readonly TargetStep[];
+}
+
+type Declared<T extends MachineTypes> = T["event"] & keyof T["params"];
+type Undeclared<T extends MachineTypes> = Exclude<T["event"], keyof T["params"]>;
+/** The declared events whose params may be left out. */
+type Bare<T extends MachineTypes> = {
+  [E in Declared<T>]: object extends T["params"][E] ? E : never;
+}[Declared<T>];
+
+/** An event as it is sent: its type alone, or an object that says more. */
+export type EventInput<T extends MachineTypes = MachineTypes> =
+  | Undeclared<T>
+  | Bare<T>
+  | EventObject<Undeclared<T>, object>
+  | { [E in Declared<T>]: EventObject<E, T["params"][E]> }[Declared<T>]
+  | TargetedEvent;
+
+/** An entity, and the entry of a compound state that a child of it belongs to. */
+export interface Owner {
+  readonly machine_id: string;
+  readonly entity_id: string;
+  readonly region: string;
+  readonly state: string;
+  readonly seq: number;
+}
+
+/** The current entry of a region. */
+export interface RegionEntry<State extends string = string> {
+  readonly state: State;
+  readonly seq: number;
+  readonly entered_at: number;
+  readonly key: string;
+  readonly due_at?: number;
+  readonly [detail: string]: unknown;
+}
+
+/** The place of a managed child in its tree. */
+export interface InstancePlace {
+  readonly status: string;
+  readonly depth: number;
+  readonly path: readonly Owner[];
+  readonly started: number;
+  readonly ended?: number;
+  readonly [detail: string]: unknown;
+}
+
+/**
+ * An entity as plain JSON: the service's view of it, with the tree below it. It can be kept, sent and structured-cloned;
+ * nothing else is needed to go on from it.
+ */
+export interface Snapshot<T extends MachineTypes = MachineTypes> {
+  readonly machine_id: T["id"];
+  readonly entity_id: string;
+  readonly current_state: T["state"];
+  readonly context: T["context"];
+  /** Grows by one with each commit that changes the entity; 1 at first. */
+  readonly state_version: number;
+  /** Milliseconds since the epoch. */
+  readonly updated_at: number;
+  readonly region_entries: {
+    readonly [Region in keyof T["regions"]]: RegionEntry<T["regions"][Region] & string>;
+  };
+  readonly children?: readonly ChildSnapshot[];
+  /** What the service's views say more: `tenant_id`, `created_at`, `revision`. It is carried along. */
+  readonly tenant_id?: string;
+  readonly created_at?: number;
+  readonly revision?: number;
+}
+
+/** A child in its parent's snapshot. */
+export interface ChildSnapshot extends Snapshot {
+  readonly instance?: InstancePlace;
+  readonly parent?: { readonly region: string; readonly state: string; readonly seq: number };
+}
+
+/** A step of an entity's history, as a commit writes it. */
+export interface HistoryRow {
+  readonly machine_id: string;
+  readonly entity_id: string;
+  /** `_` on a flat machine. */
+  readonly region: string;
+  readonly from_state: string;
+  readonly to_state: string;
+  /** The event's type, or `$join`, `$timeout`, `$sub_complete`, `$sub_cancel`, `$sub_resume`. */
+  readonly event_type: string;
+  readonly event_params: { readonly [name: string]: unknown };
+  readonly actions_dispatched: readonly DispatchedAction[];
+  readonly timestamp: number;
+  readonly created_at: number;
+  readonly identity_key: string;
+  readonly cause: { readonly [detail: string]: unknown };
+}
+
+/** An action as answers and the history list it. */
+export interface DispatchedAction {
+  readonly action_type: "webhook" | "event" | "transition";
+  readonly state: string;
+  readonly region?: string;
+  readonly entity_id?: string;
+  readonly url?: string;
+  readonly event_type?: string;
+  readonly machine_id?: string;
+  readonly target?: string;
+}
+
+/** What a commit calls for, rendered: what a service would deliver. `broken` is what could not be rendered. */
+export type Effect = { readonly row_key: string } & (
+  | {
+      readonly kind: "webhook";
+      readonly url: string;
+      readonly method?: string;
+      readonly headers?: {
+        readonly [name: string]: string | { readonly secret: string; readonly prefix?: string };
+      };
+      readonly body?: string;
+      readonly signed?: boolean;
+    }
+  | { readonly kind: "event"; readonly event_type: string; readonly params: unknown }
+  | {
+      readonly kind: "transition";
+      readonly machine_id: string;
+      readonly entity_id: string;
+      readonly event_type: string;
+      readonly params?: { readonly [name: string]: unknown };
+      readonly create?: boolean;
+    }
+  | { readonly kind: "broken"; readonly problem: string }
+);
+
+/** What became of a managed child. */
+export interface Life {
+  readonly kind: "started" | "completed" | "cancelled" | "resumed";
+  readonly machine_id: string;
+  readonly entity_id: string;
+  readonly depth: number;
+  readonly parent: Owner;
+  readonly row: number | null;
+  readonly key: string | null;
+  readonly parent_to?: string;
+  readonly parent_row?: number;
+  readonly parent_key?: string;
+}
+
+/** What is to be written together, if anything is: rows of history, effects, and what became of children. */
+export interface Commit {
+  readonly machine_id: string;
+  readonly entity_id: string;
+  readonly rows: readonly HistoryRow[];
+  readonly effects: readonly Effect[];
+  readonly lives: readonly Life[];
+  readonly versions: readonly {
+    readonly machine_id: string;
+    readonly entity_id: string;
+    readonly state_version: number;
+  }[];
+}
+
+/** A join that fired. */
+export interface FiredJoin {
+  readonly target_region: string;
+  readonly from_state: string;
+  readonly target_state: string;
+  readonly entity_id?: string;
+}
+
+/** What the service answers to an event. */
+export interface Answer<T extends MachineTypes = MachineTypes> {
+  readonly entity_id: string;
+  readonly previous_state: T["state"];
+  readonly current_state: T["state"];
+  /** `a → b`; null where nothing moved. */
+  readonly transition: string | null;
+  readonly region?: string;
+  readonly triggered_by: string;
+  readonly actions_dispatched?: readonly DispatchedAction[];
+  readonly joins_fired?: readonly FiredJoin[];
+  readonly timestamp: number;
+  /** Why nothing moved. */
+  readonly reason?: string;
+  readonly sub_machine?: { readonly [detail: string]: unknown };
+  readonly target?: { readonly machine_id: string; readonly entity_id: string; readonly depth: number };
+  readonly instances?: readonly Life[];
+  readonly transitions?: readonly {
+    readonly region: string;
+    readonly from_state: string;
+    readonly to_state: string;
+    readonly transition: string;
+  }[];
+  readonly state_version: number;
+  readonly timeouts_fired?: number;
+}
+
+/** What became of an event: it moved the entity, was a replay, found no transition, or was refused. */
+export type Outcome = "applied" | "duplicate" | "no_transition" | "refused";
+
+/** What `send` answers. The snapshot that was given is as it was. */
+export interface Sent<T extends MachineTypes = MachineTypes> {
+  readonly outcome: Outcome;
+  /** The entity after the event, and after the timeouts that were due before it. */
+  readonly snapshot: Snapshot<T>;
+  /** What the service would answer. */
+  readonly answer: Answer<T>;
+  /** What the event writes; null where it moved nothing. */
+  readonly commit: Commit | null;
+  /** The timeouts that were due before the event. They stand, whatever becomes of it. */
+  readonly timeouts: readonly Commit[];
+  /** Why it was refused. */
+  readonly error?: StatewrightError;
+}
+
+/** When something happens, in milliseconds since the epoch; `Date.now()` if left out. */
+export interface At {
+  readonly now?: number;
+}
+
+/** How an event is sent. */
+export interface SendOptions extends At {
+  /** The entity's rows so far. With them a replay of an event is found, and answered as one. */
+  readonly history?: readonly HistoryRow[];
+}
+
+/** A comparison that makes a guard fail. */
+export interface FailingClause {
+  /** Where it stands, such as `guard.all[0]`. */
+  readonly path: string;
+  readonly field?: string;
+  readonly op?: string;
+  readonly expected?: unknown;
+  /** What it found, if anything. */
+  readonly seen?: unknown;
+  readonly source?: "param" | "context" | "absent";
+  readonly reason?: string;
+}
+
+/** A transition on an event, and what stands in its way. */
+export interface Candidate {
+  /** Its place in the definition's `transitions`. */
+  readonly index: number;
+  readonly region?: string;
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly state_matches: boolean;
+  readonly passes: boolean;
+  readonly taken: boolean;
+  readonly clauses: readonly FailingClause[];
+}
+
+/** Why an event would or would not move an entity. */
+export interface Explanation<T extends MachineTypes = MachineTypes> {
+  readonly entity_id: string;
+  readonly machine_id: string;
+  readonly event_type: string;
+  readonly current_state: T["state"];
+  readonly would: "transition" | "no_transition" | "forward" | "refused";
+  readonly transition?: string;
+  readonly refusal?: { readonly code: string; readonly message: string };
+  readonly candidates: readonly Candidate[];
+  readonly joins: readonly {
+    readonly index: number;
+    readonly target_region: string;
+    readonly target_state: string;
+    readonly missing: readonly {
+      readonly region: string;
+      readonly state: string;
+      readonly current: string;
+    }[];
+  }[];
+  readonly next_timeout?: Timer;
+  readonly elsewhere?: readonly {
+    readonly machine_id: string;
+    readonly entity_id: string;
+    readonly transition: string;
+    readonly target?: readonly TargetStep[];
+    readonly forwarded?: boolean;
+  }[];
+}
+
+/** An event that an entity, or one below it, can take where it is. */
+export interface PossibleEvent<T extends MachineTypes = MachineTypes> {
+  readonly event_type: T["event"] | (string & {});
+  readonly region?: string;
+  readonly from: string;
+  readonly to: string;
+  readonly index: number;
+  /** Whether params or context decide if it is taken. */
+  readonly guarded: boolean;
+  readonly label: string;
+  readonly machine_id: string;
+  readonly entity_id: string;
+  readonly target?: readonly TargetStep[];
+  readonly forwarded?: boolean;
+}
+
+/** A timeout to come. */
+export interface Timer {
+  /** When it is due, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly region: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What `advance` answers. */
+export interface Advanced<T extends MachineTypes = MachineTypes> {
+  readonly snapshot: Snapshot<T>;
+  /** The timeouts that fired, in order. */
+  readonly timeouts: readonly Commit[];
+}
+
+/** What a definition says that is allowed and may not be meant. */
+export interface DefinitionWarning {
+  readonly kind: string;
+  readonly path: string;
+  readonly [detail: string]: unknown;
+}
+
+/** The languages of diagrams. */
+export type DiagramFormat = "mermaid" | "dot";
+
+/** How an entity is made. */
+export type CreateArguments<T extends MachineTypes> = object extends T["context"]
+  ? [context?: T["context"], options?: At]
+  : [context: T["context"], options?: At];
+
+/** How an instance is made. */
+export type InstanceArguments<T extends MachineTypes> = object extends T["context"]
+  ? [options?: At & { readonly context?: T["context"] }]
+  : [options: At & { readonly context: T["context"] }];
+
+/** A compiled machine. All of it is pure: what it is given stays as it is, and nothing is kept. */
+export interface Machine<T extends MachineTypes = MachineTypes> {
+  /** What it is to TypeScript; never there at run time. */
+  readonly "~types"?: T;
+  /** Its `machine_id`. */
+  readonly id: T["id"];
+  /** Its definition, as it was given. */
+  readonly definition: Definition;
+  /** What of its definition deserves a second look. */
+  readonly warnings: readonly DefinitionWarning[];
+
+  /** A new entity. */
+  create(id: string, ...args: CreateArguments<T>): Snapshot<T>;
+  /** What an event does to an entity. */
+  send(snapshot: Snapshot<T>, event: EventInput<T>, options?: SendOptions): Sent<T>;
+  /** Why an event would, or would not, move an entity. */
+  why(snapshot: Snapshot<T>, event: EventInput<T>, options?: At): Explanation<T>;
+  /** The events that an entity can take where it is. */
+  events(snapshot: Snapshot<T>, options?: At): readonly PossibleEvent<T>[];
+  /** The timeout that is due next, if any is. */
+  due(snapshot: Snapshot<T>): Timer | undefined;
+  /** An entity at a later time: the timeouts that are due by then have fired, in order. */
+  advance(snapshot: Snapshot<T>, now: number): Advanced<T>;
+  /** A diagram of the machine, with the states of an entity marked where one is given. */
+  diagram(format: DiagramFormat, snapshot?: Snapshot<T>): string;
+  /** An entity held in Wasm, for tight loops. */
+  instance(id: string, ...args: InstanceArguments<T>): Instance<T>;
+  /** An entity held in Wasm, from where a snapshot left it. */
+  restore(snapshot: Snapshot<T>, options?: At): Instance<T>;
+}
+
+/** An event that an instance knows: a small number, good for this instance alone. */
+export type EventHandle = number & { readonly "~handle"?: never };
+
+/** An entity held in Wasm: events are sent to it without JSON. Free it when it is done with, or declare it with `using`. */
+export interface Instance<T extends MachineTypes = MachineTypes> {
+  /** What it is to TypeScript; never there at run time. */
+  readonly "~types"?: T;
+  readonly state: T["state"];
+  readonly version: number;
+  /** Its time, in milliseconds since the epoch. */
+  now: number;
+  /** A handle of an event with these params, to be sent again and again. */
+  event<E extends T["event"]>(type: E, ...params: ParamsArguments<T, E>): EventHandle;
+  /** Sends an event; whether it moved the entity. */
+  send(event: EventHandle | Undeclared<T> | Bare<T>): boolean;
+  /** The entity as plain JSON. */
+  snapshot(): Snapshot<T>;
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+type ParamsArguments<T extends MachineTypes, E> =
+  object extends ParamsFor<T, E> ? [params?: ParamsFor<T, E>] : [params: ParamsFor<T, E>];
