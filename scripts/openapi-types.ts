@@ -1,4 +1,4 @@
-// Makes the TypeScript of docs/openapi.json: src/js/lib/openapi.ts (types) and src/js/lib/routes.ts (a table).
+// Makes the TypeScript of docs/openapi.json, in src/js/lib: openapi.ts (types), routes.ts (tables), codes.ts (a type).
 // They are committed; tests/package/operations.test.ts says so when they are not those of the document.
 
 import { readFileSync, writeFileSync } from "node:fs";

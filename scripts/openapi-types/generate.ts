@@ -21,6 +21,7 @@ interface Operation {
 /** What is read of an OpenAPI document here. */
 export interface Document {
   openapi: string;
+  components: { schemas: { ProblemDetail: { properties: { code: { enum: string[] } } } } };
   paths: Record<string, Partial<Record<(typeof METHODS)[number], Operation>>>;
 }
 
@@ -44,22 +45,32 @@ function* operations(document: Document): Generator<[route: string, operation: O
 export async function generate(document: Document): Promise<Made[]> {
   const own = structuredClone(document);
   const keyed: string[] = [];
+  const reading: string[] = [];
   for (const [route, operation] of operations(own)) {
     for (const parameter of operation.parameters ?? []) {
       // A client is of a tenant, which it names by itself.
       if (parameter.name === TENANT) parameter.required = false;
       if (parameter.name === KEY) keyed.push(route);
     }
+    // What takes no key where others do changes nothing; webhooks bring identities of their own.
+    if (/^(POST|PUT|DELETE) \/api\//.test(route) && !keyed.includes(route)) reading.push(route);
   }
   const pretty = (text: string) => format(HEADER + text, { parser: "typescript", printWidth: 110 });
   // The library's type of a document is stricter than what a JSON file can be known to be.
   const types = astToString(
     await openapiTS(JSON.stringify(own), { immutable: true, defaultNonNullable: false }),
   );
+  const codes = own.components.schemas.ProblemDetail.properties.code.enum;
   const table = `/** Routes that honour an Idempotency-Key: the method, and the path as the OpenAPI document writes it. */
-export const KEYED_ROUTES: ReadonlySet<string> = new Set(${JSON.stringify(keyed)});\n`;
+export const KEYED_ROUTES: ReadonlySet<string> = new Set(${JSON.stringify(keyed)});
+
+/** Routes that take a body and change nothing. */
+export const READING_ROUTES: ReadonlySet<string> = new Set(${JSON.stringify(reading)});\n`;
+  const union = `/** The codes of errors that a service answers; docs/http-api.md says when. */
+export type ServiceCode = ${codes.map((code) => JSON.stringify(code)).join(" | ")};\n`;
   return [
     { file: "openapi.ts", text: await pretty(types) },
     { file: "routes.ts", text: await pretty(table) },
+    { file: "codes.ts", text: await pretty(union) },
   ];
 }

@@ -1,8 +1,10 @@
+import type { ServiceCode } from "./codes.ts";
+
 /** What was refused, and why. It has the same codes wherever it comes from: the pure core, the engine, or a service over HTTP. */
 export class StatewrightError extends Error {
   override readonly name = "StatewrightError";
   /** The code, such as `JOIN_CASCADE_LIMIT`; docs/http-api.md lists them. */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** The HTTP status that goes with the code; 0 where no answer came. */
   readonly status: number;
   /** Whether the same again may succeed. */
@@ -19,6 +21,12 @@ export class StatewrightError extends Error {
     this.details = details;
   }
 }
+
+/**
+ * The code of an error. Beside a service's own there are `NO_ANSWER`, where no answer came in time, and `UNKNOWN_ANSWER`, where what
+ * came is not Statewright's; a newer service may have others.
+ */
+export type ErrorCode = ServiceCode | "NO_ANSWER" | "UNKNOWN_ANSWER" | (string & {});
 
 /** The inside of an answer's `error`. */
 export interface ErrorBody {

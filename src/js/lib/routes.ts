@@ -27,3 +27,11 @@ export const KEYED_ROUTES: ReadonlySet<string> = new Set([
   "PUT /api/subscriptions/{subscription_id}",
   "DELETE /api/subscriptions/{subscription_id}",
 ]);
+
+/** Routes that take a body and change nothing. */
+export const READING_ROUTES: ReadonlySet<string> = new Set([
+  "POST /api/machines/validate",
+  "POST /api/machines/{machine_id}/entities/{entity_id}/explain",
+  "POST /api/sources/{source_id}/try",
+  "POST /api/state/get",
+]);
