@@ -1,0 +1,132 @@
+// Carries an XState v5 machine over into definitions. docs/xstate.md tells what becomes of what.
+
+import type { Definition } from "./definition.ts";
+import { StatewrightError } from "./errors.ts";
+import type { GuardTable } from "./import-xstate/guards.ts";
+import { Machines } from "./import-xstate/machines.ts";
+import type { ActionTable } from "./import-xstate/moves.ts";
+import { Nodes, isObject } from "./import-xstate/nodes.ts";
+import { type NotCarried, Notes, shown } from "./import-xstate/notes.ts";
+
+export type { GuardTable } from "./import-xstate/guards.ts";
+export type { ActionTable } from "./import-xstate/moves.ts";
+export type { NotCarried } from "./import-xstate/notes.ts";
+
+/** What an import is told beside the config. */
+export interface ImportOptions {
+  /** The name of the machine; the config's `id` where it is left out. Children are named after it and their state. */
+  readonly machineId?: string;
+  /** What each guard means, by its name. A transition whose guard is not in it is left out, and listed. */
+  readonly guards?: GuardTable;
+  /**
+   * What each action becomes, by its name: an action of the definition, for one on entry; or `"merge"`, for one of a
+   * transition that assigns the event's params to the context, which every event does here.
+   */
+  readonly actions?: ActionTable;
+  /** How many milliseconds each named delay has. */
+  readonly delays?: Readonly<Record<string, number>>;
+}
+
+/** What an import makes. */
+export interface Imported {
+  /** The machine's definition. */
+  readonly definition: Definition;
+  /** Those of its children, and theirs: of each state that has states of its own. */
+  readonly machines: readonly Definition[];
+  /** The context that the config starts with, to make entities with. */
+  readonly context: Readonly<Record<string, unknown>>;
+  /** All that the definitions do not say, or that behaves otherwise in them. */
+  readonly notCarried: readonly NotCarried[];
+}
+
+/**
+ * Carries an XState v5 machine over: what `createMachine` was given, or what it made.
+ *
+ * What the definitions say behaves as in XState, so far as `notCarried` does not say otherwise; tests run both side by
+ * side. It only reads: no function of the config is called.
+ *
+ * @throws StatewrightError `BAD_REQUEST` where the value is no config of a machine.
+ */
+export function importXState(machine: unknown, options: ImportOptions = {}): Imported {
+  const notes = new Notes();
+  const { config, delays } = configOf(machine);
+  if (!isObject(config["states"]) && config["type"] !== "parallel") {
+    throw refusal("it has no `states`");
+  }
+  const id = options.machineId ?? (typeof config["id"] === "string" ? config["id"] : "machine");
+  const nodes = new Nodes(config, typeof config["id"] === "string" ? config["id"] : "(machine)", notes);
+  const given = {
+    nodes,
+    notes,
+    guards: options.guards ?? {},
+    actions: options.actions ?? {},
+    delays: { ...delays, ...options.delays },
+  };
+  const machines = new Machines(given, id);
+  const definition = machines.root();
+  if (machines.machines.length > 0) noteChildren(machines.machines, definition, notes);
+  return {
+    definition,
+    machines: machines.machines,
+    context: contextOf(config, notes),
+    notCarried: notes.list,
+  };
+}
+
+function refusal(message: string): StatewrightError {
+  const error = { code: "BAD_REQUEST", message: `no machine of XState v5: ${message}`, retry: false };
+  return new StatewrightError(error, 400);
+}
+
+/** The config of what `createMachine` made, or the value itself. */
+function configOf(machine: unknown): {
+  config: Readonly<Record<string, unknown>>;
+  delays: Readonly<Record<string, unknown>>;
+} {
+  if (!isObject(machine)) throw refusal(`it is ${shown(machine)}`);
+  if (!isObject(machine["config"])) return { config: machine, delays: {} };
+  const given = machine["implementations"];
+  const delays = isObject(given) && isObject(given["delays"]) ? given["delays"] : {};
+  return { config: machine["config"], delays };
+}
+
+function contextOf(
+  config: Readonly<Record<string, unknown>>,
+  notes: Notes,
+): Readonly<Record<string, unknown>> {
+  const { context } = config;
+  if (context === undefined) return {};
+  try {
+    const text: unknown = typeof context === "function" ? undefined : JSON.stringify(context);
+    const plain: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
+    if (isObject(plain)) return plain;
+  } catch {
+    // It refers to itself, or holds what JSON has no form for.
+  }
+  notes.add(
+    "$.context",
+    "`context`",
+    "it is no JSON object; an entity is made with the context that you give it",
+  );
+  return {};
+}
+
+/** Notes what is otherwise wherever a machine has children. */
+function noteChildren(machines: readonly Definition[], root: Definition, notes: Notes): void {
+  const why =
+    "they are entities of their own: an event is sent to one by `target`, and never goes there by itself. XState " +
+    "asks the innermost states first; so send it to the innermost child that takes it";
+  notes.add("$", "events of nested states", why);
+  const guarded = [root, ...machines].filter(({ transitions }) =>
+    transitions.some(
+      ({ guard }) => guard !== undefined && Object.keys(guard).some((key) => key !== "after_ms"),
+    ),
+  );
+  if (guarded.length === 0) return;
+  const names = guarded.map(({ machine_id }) => `\`${machine_id}\``).join(", ");
+  notes.add(
+    "$.context",
+    `one context for all, in guards of ${names}`,
+    "each child has a context of its own, which starts empty and gets the params of its own events",
+  );
+}
