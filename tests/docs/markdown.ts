@@ -17,8 +17,12 @@ import { ROOT } from "../../scripts/paths.ts";
 const DONE_ALREADY = [
   /^git clone \S+( \S+)?$/,
   /^cd \S+$/,
+  /^npm (install|i|init|create)( \S+)*$/,
   /^([A-Z_]+=\S+ )*make( (run|test|check|format|bench|deploy|help))?( [A-Z_]+=\S+)*$/,
 ];
+
+/** The package is the one built here, wherever a page's commands stand: no registry has it yet. */
+const INSTALLED = `npx() { if [ "$1" = statewright ]; then shift; statewright "$@"; else command npx "$@"; fi; }\n`;
 
 /** A fenced block. */
 export interface Block {
@@ -153,10 +157,13 @@ export function printed(step: Step, output: string, page: string): void {
 export function paste(page: string, toPaste: readonly Step[], url: string): Promise<string[]> {
   const mark = "-- the end of a block --";
   const script = toPaste.map((step) => `${step.commands}\nprintf '\\n%s\\n' '${mark}'\n`).join("");
-  const shell = spawn("bash", ["-eu", "-o", "pipefail"], { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const env = { ...process.env, PATH: `${join(ROOT, "node_modules", ".bin")}:${process.env["PATH"] ?? ""}` };
+  const stdio = ["pipe", "pipe", "inherit"] as const;
+  const shell = spawn("bash", ["-eu", "-o", "pipefail"], { cwd: ROOT, stdio: [...stdio], env });
   let output = "";
   shell.stdout.on("data", (part: Buffer) => (output += part.toString()));
   // The page's service listens where the test's one does.
+  shell.stdin.write(INSTALLED);
   shell.stdin.end(script.replaceAll(/http:\/\/(localhost|127\.0\.0\.1):3050\b/g, url));
   return new Promise((done, failed) => {
     shell.once("close", (code) => {
