@@ -26,7 +26,7 @@ build: setup
 
 # Formatting, lints and types first: what they find is found soonest.
 test: check build
-	@node scripts/setup.mjs --python
+	@node scripts/setup.mjs --python --browser
 	cargo test --locked --workspace
 	@# One file after another: some measure time, and two cores are soon shared out.
 	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/*/*.test.ts"
@@ -35,8 +35,12 @@ check: setup
 	@node scripts/setup.mjs --check
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude statewright-worker --all-targets --all-features -- -D warnings
-	cargo clippy -p statewright-worker --target wasm32-unknown-unknown -- -D warnings
+	cargo clippy -p statewright-worker -p statewright-js-core -p statewright-js-engine -p statewright-component \
+		--target wasm32-unknown-unknown -- -D warnings
 	target/tools/bin/cargo-deny --locked check licenses bans sources
+	@# Tests and examples are typed by the package that they use.
+	@$(NODE) scripts/package.ts
+	node_modules/.bin/tsc -p src/js
 	node_modules/.bin/tsc -p .
 	node_modules/.bin/prettier --check --log-level warn .
 

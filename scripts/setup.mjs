@@ -1,7 +1,8 @@
 // Sets up everything that a machine with rustup, Node.js 20 or newer and make lacks: the wasm target, the npm
 // packages (Node.js 22 and the Workers runtime among them), worker-build and wasm-bindgen. It may be run at any
 // time: what is there already, in the right version, is left alone. `--python` adds the tools that only the tests
-// use, and does without them, saying so, where there is no Python. `--check` adds what only `make check` uses.
+// use, and does without them, saying so, where there is no Python. `--browser` adds Chromium, which only the tests use too,
+// where it is missing and a Debian's package manager may be asked for it. `--check` adds what only `make check` uses.
 //
 // This is the one script that runs on the machine's own Node.js; the others run on the one installed here.
 
@@ -10,6 +11,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+import { findChromium } from "./chromium.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TOOLS = join(ROOT, "target", "tools");
@@ -125,16 +128,35 @@ function wasmTools() {
   tool("wasm-bindgen-cli", "wasm-bindgen", version, []);
 }
 
+/**
+ * Says that tests will be skipped, which CI never does.
+ * @param {string} why
+ */
+function without(why) {
+  if (process.env["CI"] === "true") stop(why);
+  console.log(`setup: ${why}; the tests that use it will be skipped`);
+}
+
+function browser() {
+  if (findChromium() !== undefined) return;
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot || !existsSync("/etc/debian_version") || read("apt-get", ["--version"]) === null) {
+    without("Chromium was not found (CHROMIUM may name it)");
+    return;
+  }
+  console.log("setup: installing Chromium");
+  const quiet = { DEBIAN_FRONTEND: "noninteractive" };
+  const flags = ["-qq", "-o=Dpkg::Use-Pty=0"];
+  run("apt-get", ["update", ...flags], quiet);
+  const installed = run("apt-get", ["install", "-y", ...flags, "--no-install-recommends", "chromium"], quiet);
+  if (!installed || findChromium() === undefined) without("Chromium could not be installed");
+}
+
 function python() {
   const list = join("tests", "http", "requirements.txt");
   const stamp = join(VENV, ".statewright");
   const wanted = digest(list);
   if (stamped(stamp, wanted)) return;
-  /** @param {string} why */
-  const without = (why) => {
-    if (process.env["CI"] === "true") stop(why);
-    console.log(`setup: ${why}; the tests that use it will be skipped`);
-  };
   const fit = read("python3", ["-c", "import sys, venv, ensurepip; print(sys.version_info >= (3, 10))"]);
   if (fit !== "True") {
     without("no Python 3.10 or newer with venv was found");
@@ -156,5 +178,6 @@ rust();
 packages();
 wasmTools();
 if (process.argv.includes("--python")) python();
+if (process.argv.includes("--browser")) browser();
 if (process.argv.includes("--check"))
   tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);
