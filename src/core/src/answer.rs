@@ -168,7 +168,8 @@ impl OwnerView {
 }
 
 impl LifeView {
-    fn of(tree: &Tree, life: &Life) -> Self {
+    /// How it is told.
+    pub(crate) fn of(tree: &Tree, life: &Life) -> Self {
         let child = tree.entity(life.child);
         let parent = tree.entity(life.parent);
         let name = |state| Arc::clone(&parent.machine().state(state).name);

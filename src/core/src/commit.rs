@@ -202,6 +202,11 @@ impl Row {
 
     /// Its `event_params`; engine rows have none.
     pub fn event_params(&self) -> Option<&Params> {
+        self.shared_params().map(|params| &**params)
+    }
+
+    /// The same, shared.
+    pub fn shared_params(&self) -> Option<&Arc<Params>> {
         match &self.cause {
             Cause::Event { params, .. } => Some(params),
             _ => None,

@@ -69,6 +69,7 @@
 
 pub mod address;
 pub mod answer;
+pub mod automaton;
 pub mod cascade;
 mod children;
 pub mod code;
@@ -78,6 +79,7 @@ pub mod definition;
 pub mod diagram;
 pub mod effect;
 pub mod entity;
+pub mod error;
 pub mod explain;
 pub mod family;
 pub mod fault;
@@ -89,8 +91,10 @@ pub mod joins;
 mod lint;
 pub mod machine;
 mod number;
+pub mod request;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod snapshot;
 pub mod sorted;
 pub mod step;
 pub mod target;

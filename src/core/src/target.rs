@@ -105,6 +105,28 @@ pub fn path_to(tree: &Tree, from: EntityIx, to: EntityIx) -> Option<Vec<TargetSt
     Some(steps)
 }
 
+/// Whether an instance is one, of whatever generation, that a path leads to.
+pub fn is_at(tree: &Tree, from: EntityIx, instance: EntityIx, steps: &[TargetStep]) -> bool {
+    let mut entity = instance;
+    for step in steps.iter().rev() {
+        let Some(place) = tree.place(entity).filter(|place| place.managed) else {
+            return false;
+        };
+        let machine = tree.entity(place.parent).machine();
+        let named = *machine.region(place.region).id == *step.region
+            && *machine.state(place.state).name == *step.state;
+        if !named
+            || step
+                .seq
+                .is_some_and(|seq| seq < place.first_seq || seq > place.seq)
+        {
+            return false;
+        }
+        entity = place.parent;
+    }
+    entity == from
+}
+
 fn find(machine: &Machine, step: &TargetStep) -> Option<(RegionIx, StateIx)> {
     let region = machine.find_region(&step.region)?;
     let state = machine.find_state(region, &step.state)?;

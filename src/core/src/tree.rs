@@ -380,6 +380,62 @@ impl Tree {
         entities <= MOST_ENTITIES && regions <= MOST_REGIONS
     }
 
+    /// Whether the places of children agree with the states of their parents: each live entity in a managed compound state
+    /// has one live child of that entry, and each live managed child is one of those (I6). Where they do not, nothing is
+    /// to be decided on the tree: it fails closed (M8).
+    ///
+    /// # Errors
+    /// Says what does not agree.
+    pub fn check_places(&self) -> Result<(), String> {
+        for (ix, entity) in self.entities() {
+            let Some(place) = self.place(ix) else { continue };
+            let id = entity.id();
+            let live = place.status == Status::Active;
+            let sleeps = place.cancelled_with.is_some();
+            if (live && (!place.current || sleeps)) || (sleeps && place.status != Status::Cancelled) {
+                return Err(format!("the place of `{id}` in it contradicts itself"));
+            }
+            if place.first_seq > place.seq {
+                return Err(format!("`{id}` belongs to entries out of order"));
+            }
+            if !live || !place.managed {
+                continue;
+            }
+            let parent = self.entity(place.parent);
+            let entry = parent.entry(place.region);
+            let sub = parent.machine().state(place.state).child();
+            let belongs = self.is_live(place.parent)
+                && entry.state == place.state
+                && entry.seq == place.seq
+                && sub.is_some_and(|sub| sub.managed && sub.machine_id == *entity.machine().id());
+            if !belongs {
+                return Err(format!(
+                    "`{id}` lives, and its parent is not in the state that it belongs to"
+                ));
+            }
+        }
+        for (ix, entity) in self.entities().filter(|(ix, _)| self.is_live(*ix)) {
+            let legacy = self.place(ix).is_some_and(|place| !place.managed);
+            let starts_none = legacy && !entity.machine().rules().mended_children;
+            for (region, entry) in entity.entries() {
+                // S2.169: in the seed's contract a lazily made child starts no children in its initial states.
+                if starts_none && entry.key.is_none() {
+                    continue;
+                }
+                let state = entity.machine().state(entry.state);
+                let managed = state.child().is_some_and(|sub| sub.managed);
+                if managed && self.managed_child(ix, region, entry.seq).is_none() {
+                    return Err(format!(
+                        "`{}` is in `{}` and has no live child there",
+                        entity.id(),
+                        state.name
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// How many steps an entity is below the root.
     fn level(&self, entity: EntityIx) -> usize {
         let up = |ix: &EntityIx| self.place(*ix).map(|place| place.parent);

@@ -1,2 +1,30 @@
 //! The pure core for JavaScript. Documents cross as JSON text, so that no number is altered on its way; what a tight loop sends
 //! crosses as numbers alone.
+//!
+//! What is refused is thrown as JSON text: the inside of the service's `error`.
+
+mod machine;
+
+use serde::Serialize;
+use serde_json::Value;
+use statewright_core::error::Error;
+use statewright_core::request;
+use wasm_bindgen::JsError;
+use wasm_bindgen::JsValue;
+
+pub use machine::{WasmMachine, validate};
+
+/// A result as JSON text.
+fn told(result: &impl Serialize) -> Result<String, JsValue> {
+    serde_json::to_string(result).map_err(|error| JsError::new(&error.to_string()).into())
+}
+
+/// What is thrown.
+fn thrown(error: Error) -> JsValue {
+    Value::Object(error.body()).to_string().into()
+}
+
+/// Reads JSON text.
+fn read(text: &str) -> Result<Value, JsValue> {
+    request::json(text.as_bytes()).map_err(thrown)
+}
