@@ -118,9 +118,7 @@ function noteChildren(machines: readonly Definition[], root: Definition, notes: 
     "asks the innermost states first; so send it to the innermost child that takes it";
   notes.add("$", "events of nested states", why);
   const guarded = [root, ...machines].filter(({ transitions }) =>
-    transitions.some(
-      ({ guard }) => guard !== undefined && Object.keys(guard).some((key) => key !== "after_ms"),
-    ),
+    transitions.some(({ guard }) => Object.keys(guard ?? {}).some((key) => key !== "after_ms")),
   );
   if (guarded.length === 0) return;
   const names = guarded.map(({ machine_id }) => `\`${machine_id}\``).join(", ");
