@@ -136,17 +136,20 @@ const KEY = "Idempotency-Key";
 const REQUEST = "X-Request-Id";
 const RUN = "X-Run-Id";
 
+/** A part of a request that is wrong before it is sent. */
+function wrong(path: string, problem: string): StatewrightError {
+  return new StatewrightError(
+    { code: "BAD_REQUEST", message: `${path}: ${problem}`, retry: false, path },
+    400,
+  );
+}
+
 /** Refuses what a URL would resolve away, or cannot hold. */
 function checked(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(params)) {
-    const refused = (message: string) =>
-      new StatewrightError(
-        { code: "BAD_REQUEST", message: `${name}: ${message}`, retry: false, path: name },
-        400,
-      );
-    if (typeof value !== "string") throw refused("a text is needed");
-    if (value === "" || value === "." || value === "..") throw refused(`\`${value}\` is no name`);
-    if (!value.isWellFormed()) throw refused("it has half of a character (a lone surrogate)");
+    if (typeof value !== "string") throw wrong(name, "a text is needed");
+    if (value === "" || value === "." || value === "..") throw wrong(name, `\`${value}\` is no name`);
+    if (!value.isWellFormed()) throw wrong(name, "it has half of a character (a lone surrogate)");
   }
   return params;
 }
@@ -170,6 +173,7 @@ class Asker {
     const { idempotencyKey: key, requestId, runId, signal } = options;
     const headers: Record<string, string> = {};
     if (this.#tenant !== undefined && path.startsWith("/api/")) headers[TENANT] = this.#tenant;
+    if (key === "") throw wrong(KEY, "it is empty; `null` sends none");
     if (typeof key === "string") headers[KEY] = key;
     if (requestId !== undefined) headers[REQUEST] = requestId;
     if (runId !== undefined) headers[RUN] = runId;
