@@ -277,7 +277,7 @@ test("a webhook that is sent raw has its own identity, and is sent once", async 
   assert.equal(server.seen[0]?.headers["authorization"], undefined);
 });
 
-test("a fetch of the caller's own is used, in every try", () => {
+test("a fetch of the caller's own is used, in every try", async () => {
   let tries = 0;
   const fetch = async (request: Request): Promise<Response> => {
     tries += 1;
