@@ -118,9 +118,9 @@ fn read(path: &str, value: &Value) -> Result<Snapshot, Error> {
         created_at: fields.time("created_at")?,
         updated_at: fields.some_time("updated_at")?,
         region_entries,
-        instance,
-        legacy,
-        parent,
+        instance: part(fields, "instance", &instance_view)?,
+        legacy: part(fields, "legacy", &legacy_view)?,
+        parent: part(fields, "parent", &entry_of_parent)?,
         first_seq: fields
             .whole("first_seq", 1)?
             .map(|number| Seq(number.unsigned_abs())),
