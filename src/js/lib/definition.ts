@@ -139,3 +139,56 @@ export interface Definition {
   readonly sub_machines?: { readonly [state: string]: SubMachineDef } | null | undefined;
   readonly broadcast?: readonly string[] | null | undefined;
 }
+
+/**
+ * A definition whose texts are no literals, as an imported JSON file has them: it has the shape of a {@link Definition},
+ * and what else is wrong with it is found when it is compiled.
+ */
+export interface JsonDefinition {
+  readonly machine_id: string;
+  readonly contract?: string | null | undefined;
+  readonly label?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly meta?: unknown;
+  readonly states?: readonly string[] | null | undefined;
+  readonly initial_state?: string | null | undefined;
+  readonly regions?:
+    | readonly {
+        readonly id: string;
+        readonly states: readonly string[];
+        readonly initial_state: string;
+        readonly description?: string | null | undefined;
+        readonly sub_machines?: object | null | undefined;
+      }[]
+    | null
+    | undefined;
+  readonly transitions: readonly {
+    readonly region?: string | null | undefined;
+    readonly from: string;
+    readonly to: string;
+    readonly on: string;
+    readonly guard?: unknown;
+    readonly description?: string | null | undefined;
+  }[];
+  readonly joins?:
+    | readonly {
+        readonly when: object;
+        readonly target_region: string;
+        readonly target_state: string;
+        readonly trigger?: string | null | undefined;
+        readonly actions?: readonly object[] | null | undefined;
+        readonly description?: string | null | undefined;
+      }[]
+    | null
+    | undefined;
+  readonly actions?:
+    | readonly {
+        readonly on_enter: string;
+        readonly region?: string | null | undefined;
+        readonly action: object;
+      }[]
+    | null
+    | undefined;
+  readonly sub_machines?: object | null | undefined;
+  readonly broadcast?: readonly string[] | null | undefined;
+}

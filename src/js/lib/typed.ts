@@ -25,6 +25,12 @@ export interface MachineTypes {
 /** What a machine of any definition is. */
 export type AnyMachine = Machine<MachineTypes>;
 
+/** The machine of an id among several; any, where the id is no literal. */
+export type MachineById<Machines extends readonly AnyMachine[], Id> = Extract<
+  Machines[number],
+  { readonly id: Id }
+>;
+
 /** The types of a machine, of its snapshots, or of an instance of it. */
 export type TypesOf<M> = M extends { readonly "~types"?: infer T extends MachineTypes | undefined }
   ? NonNullable<T>
@@ -70,7 +76,7 @@ export interface EventDetails {
 /** An event with its params, which may be left out where none of them is required. */
 export type EventObject<Type extends string, Params> = EventDetails & {
   readonly type: Type;
-} & (object extends Params ? { readonly params?: Params } : { readonly params: Params });
+} & ({} extends Params ? { readonly params?: Params } : { readonly params: Params });
 
 /** An event for a managed child below: the child's machine knows its type. */
 export interface TargetedEvent extends EventDetails {
@@ -84,7 +90,7 @@ type Declared<T extends MachineTypes> = T["event"] & keyof T["params"];
 type Undeclared<T extends MachineTypes> = Exclude<T["event"], keyof T["params"]>;
 /** The declared events whose params may be left out. */
 type Bare<T extends MachineTypes> = {
-  [E in Declared<T>]: object extends T["params"][E] ? E : never;
+  [E in Declared<T>]: {} extends T["params"][E] ? E : never;
 }[Declared<T>];
 
 /** An event as it is sent: its type alone, or an object that says more. */
@@ -399,12 +405,12 @@ export interface DefinitionWarning {
 export type DiagramFormat = "mermaid" | "dot";
 
 /** How an entity is made. */
-export type CreateArguments<T extends MachineTypes> = object extends T["context"]
+export type CreateArguments<T extends MachineTypes> = {} extends T["context"]
   ? [context?: T["context"], options?: At]
   : [context: T["context"], options?: At];
 
 /** How an instance is made. */
-export type InstanceArguments<T extends MachineTypes> = object extends T["context"]
+export type InstanceArguments<T extends MachineTypes> = {} extends T["context"]
   ? [options?: At & { readonly context?: T["context"] }]
   : [options: At & { readonly context: T["context"] }];
 
@@ -461,4 +467,4 @@ export interface Instance<T extends MachineTypes = MachineTypes> {
 }
 
 type ParamsArguments<T extends MachineTypes, E> =
-  object extends ParamsFor<T, E> ? [params?: ParamsFor<T, E>] : [params: ParamsFor<T, E>];
+  {} extends ParamsFor<T, E> ? [params?: ParamsFor<T, E>] : [params: ParamsFor<T, E>];
