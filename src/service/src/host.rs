@@ -32,19 +32,54 @@ extern "C" {
 
 /// The runtime's clock, or one that the host gives. That of a Worker stands still while code runs and moves on with each
 /// answer from outside.
+///
+/// One that the host gives may stand still for good: what waits by it is told that the time it waited for has come, so that
+/// nothing waits for ever.
 #[derive(Debug, Clone, Default)]
-pub struct HostClock(Option<Function>);
+pub struct HostClock {
+    given: Option<Function>,
+    /// How much later it is, in milliseconds.
+    ahead: i64,
+    /// What it was waited for: it is not earlier.
+    waited_for: Cell<Option<i64>>,
+}
 
 impl HostClock {
     /// A clock that is read by calling `now`: it gives milliseconds since the epoch.
     pub fn given(now: Function) -> Self {
-        Self(Some(now))
+        Self {
+            given: Some(now),
+            ..Self::default()
+        }
+    }
+
+    /// This clock as if it were `now`; it goes on from there.
+    #[must_use]
+    pub fn set_to(&self, now: Millis) -> Self {
+        Self {
+            ahead: now.0.saturating_sub(self.plain()),
+            ..self.afresh()
+        }
+    }
+
+    /// This clock for somebody who has not waited yet.
+    #[must_use]
+    pub(crate) fn afresh(&self) -> Self {
+        Self {
+            waited_for: Cell::default(),
+            ..self.clone()
+        }
     }
 
     /// The time now.
     pub fn read(&self) -> Millis {
+        let now = self.plain().saturating_add(self.ahead);
+        Millis(self.waited_for.get().map_or(now, |time| now.max(time)))
+    }
+
+    fn plain(&self) -> i64 {
         let given = self
-            .0
+            .given
             .as_ref()
             .and_then(|now| now.call0(&JsValue::UNDEFINED).ok()?.as_f64());
         // Exact: milliseconds since the epoch are far below 2^53.
@@ -52,7 +87,8 @@ impl HostClock {
             clippy::cast_possible_truncation,
             reason = "a clock gives whole milliseconds below 2^53"
         )]
-        Millis(given.unwrap_or_else(date_now) as i64)
+        let time = given.unwrap_or_else(date_now) as i64;
+        time
     }
 }
 
@@ -62,7 +98,11 @@ impl Clock for HostClock {
     }
 
     async fn sleep(&self, millis: u64) {
+        let over = self.read().0.saturating_add_unsigned(millis);
         Delay::of(millis).await;
+        if self.given.is_some() {
+            self.waited_for.set(Some(over));
+        }
     }
 }
 

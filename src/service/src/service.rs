@@ -72,6 +72,13 @@ impl Service {
         Self { kept, store, lent }
     }
 
+    /// The same by another clock.
+    #[must_use]
+    pub fn by(mut self, clock: HostClock) -> Self {
+        self.lent.clock = clock;
+        self
+    }
+
     /// What the operator set.
     pub fn settings(&self) -> &Settings {
         &self.kept.settings
@@ -101,12 +108,8 @@ impl Service {
         let Lent {
             env, clock, fetch, ..
         } = self.lent.clone();
-        let engine = Engine::new(
-            self.store.clone(),
-            clock,
-            HostRandom,
-            self.kept.definitions.clone(),
-        );
+        let definitions = self.kept.definitions.clone();
+        let engine = Engine::new(self.store.clone(), clock.afresh(), HostRandom, definitions);
         Ok(engine
             .with_outbound(Outlet::new(env, fetch, service.vault))
             .with_settings(service.engine))

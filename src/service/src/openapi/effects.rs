@@ -340,7 +340,7 @@ pub(crate) struct NewSource {
 pub(crate) struct Source {
     id: String,
     machine: String,
-    scheme: AnyObject,
+    scheme: Scheme,
     secret: String,
     mapping: AnyObject,
     created_at: i64,

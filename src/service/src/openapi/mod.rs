@@ -4,6 +4,7 @@
 //! `BLESS=1 cargo test -p statewright-service` writes `docs/openapi.json` anew.
 
 pub(crate) mod effects;
+pub(crate) mod parts;
 pub(crate) mod schemas;
 
 /// The document as JSON.

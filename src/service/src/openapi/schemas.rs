@@ -12,6 +12,14 @@ use utoipa::{
     openapi::schema::{Object, ObjectBuilder, Type},
 };
 
+use super::{
+    effects::Record,
+    parts::{
+        Action, Candidate, Cause, Fault, FiredJoin, LiveState, NextTimeout, RegionEntry, RegionTransition,
+        WaitingJoin, Warning,
+    },
+};
+
 /// Any JSON value.
 #[derive(ToSchema)]
 #[schema(value_type = Value)]
@@ -105,7 +113,22 @@ pub(crate) struct ProblemDetail {
     path: Option<String>,
     /// All faults of a definition.
     #[schema(nullable = false)]
-    faults: Option<Vec<AnyObject>>,
+    faults: Option<Vec<Fault>>,
+    /// Of `LIVE_STATES`: the entities that the new revision has no place for.
+    #[schema(nullable = false)]
+    live: Option<Vec<LiveState>>,
+    /// Of `VERSION_CONFLICT`: the version that was asked for.
+    #[schema(nullable = false)]
+    expected: Option<u64>,
+    /// Of `VERSION_CONFLICT`: the version that the entity has.
+    #[schema(nullable = false)]
+    actual: Option<u64>,
+    /// Of `STATE_CONFLICT`: why.
+    #[schema(nullable = false)]
+    reason: Option<String>,
+    /// Of `STATE_EXISTS` and `STATE_CONFLICT`: the state record that is there.
+    #[schema(nullable = false)]
+    current: Option<Record>,
 }
 
 /// What a request that only reads can be refused with.
@@ -260,9 +283,9 @@ pub(crate) struct Validation {
     /// Whether it would be registered.
     valid: bool,
     /// Every fault: where, what is wrong, and what would be right.
-    faults: Vec<AnyObject>,
+    faults: Vec<Fault>,
     /// What is allowed and may not be meant.
-    warnings: Vec<AnyObject>,
+    warnings: Vec<Warning>,
 }
 
 /// How many entities are in a state of a region.
@@ -283,6 +306,9 @@ pub(crate) struct Machine {
     content_hash: String,
     created_at: i64,
     updated_at: i64,
+    /// What deserves a second look, if anything; in the answers to POST and PUT alone.
+    #[schema(nullable = false)]
+    warnings: Option<Vec<Warning>>,
     #[serde(flatten)]
     definition: BTreeMap<String, Value>,
 }
@@ -311,7 +337,7 @@ pub(crate) struct Entity {
     created_at: i64,
     updated_at: i64,
     /// The current entry of each region: its state, sequence number, time and cause.
-    region_entries: BTreeMap<String, Value>,
+    region_entries: BTreeMap<String, RegionEntry>,
     /// Its place in its tree, where it is a managed child.
     #[schema(nullable = false)]
     instance: Option<Instance>,
@@ -384,7 +410,7 @@ pub(crate) struct CorruptEntity {
     tenant_id: String,
     entity_id: String,
     /// Why: what reading it by itself answers as its `error`.
-    error: AnyObject,
+    error: ProblemDetail,
 }
 
 /// What a release of timers did.
@@ -475,6 +501,7 @@ pub(crate) struct TransitionResponse {
     previous_state: StateOrRegions,
     current_state: StateOrRegions,
     /// `a → b`, or null where nothing moved.
+    #[schema(required)]
     transition: Option<String>,
     triggered_by: String,
     timestamp: i64,
@@ -484,10 +511,12 @@ pub(crate) struct TransitionResponse {
     /// Why nothing moved.
     #[schema(nullable = false)]
     reason: Option<String>,
+    /// The actions that were called for, in order.
     #[schema(nullable = false)]
-    actions_dispatched: Option<Vec<Anything>>,
+    actions_dispatched: Option<Vec<Action>>,
+    /// The joins that followed, in order.
     #[schema(nullable = false)]
-    joins_fired: Option<Vec<AnyObject>>,
+    joins_fired: Option<Vec<FiredJoin>>,
     /// The legacy child that handled it.
     #[schema(nullable = false)]
     sub_machine: Option<SubMachineAnswer>,
@@ -499,10 +528,9 @@ pub(crate) struct TransitionResponse {
     instances: Option<Vec<Life>>,
     /// The transitions of a broadcast.
     #[schema(nullable = false)]
-    transitions: Option<Vec<AnyObject>>,
+    transitions: Option<Vec<RegionTransition>>,
     /// The entity's version after it.
-    #[schema(nullable = false)]
-    state_version: Option<u64>,
+    state_version: u64,
     /// How many due timeouts were applied before it.
     #[schema(nullable = false)]
     timeouts_fired: Option<u64>,
@@ -592,12 +620,12 @@ pub(crate) struct Explanation {
     #[schema(nullable = false)]
     refusal: Option<WouldRefuse>,
     /// Every transition on the event, with the clauses that fail and the values seen.
-    candidates: Vec<AnyObject>,
+    candidates: Vec<Candidate>,
     /// The joins that wait, and what for.
-    joins: Vec<AnyObject>,
+    joins: Vec<WaitingJoin>,
     /// The next timeout of the entity.
     #[schema(nullable = false)]
-    next_timeout: Option<AnyObject>,
+    next_timeout: Option<NextTimeout>,
     /// The live entities below that would take the event, if it were for them.
     #[schema(nullable = false)]
     elsewhere: Option<Vec<Elsewhere>>,
@@ -706,12 +734,12 @@ pub(crate) struct HistoryRow {
     /// The event's type, or `$join`, `$timeout`, `$sub_complete`, `$sub_cancel` or `$sub_resume`.
     event_type: String,
     event_params: BTreeMap<String, Value>,
-    actions_dispatched: Vec<Anything>,
+    actions_dispatched: Vec<Action>,
     /// The region that moved; `_` in a flat machine.
     region: String,
     timestamp: i64,
     created_at: i64,
     identity_key: String,
-    cause: BTreeMap<String, Value>,
+    cause: Cause,
     revision: u64,
 }

@@ -4,7 +4,11 @@ use statewright_engine::page::Paging;
 use utoipa::IntoParams;
 
 use super::{Answer, page};
-use crate::{openapi::schemas, reply::Reply, request::Ask};
+use crate::{
+    openapi::{parts, schemas},
+    reply::Reply,
+    request::Ask,
+};
 
 /// Which part of a list is wanted (R18).
 #[derive(Debug, IntoParams)]
@@ -166,7 +170,7 @@ pub(crate) async fn delete(ask: Ask) -> Answer {
     operation_id = "listRevisions",
     tag = "machines",
     params(schemas::TenantHeader, schemas::MachinePath, PageQuery),
-    responses((status = 200, description = "The revisions.", body = [schemas::AnyObject]), schemas::ReadErrors)
+    responses((status = 200, description = "The revisions.", body = [parts::Revision]), schemas::ReadErrors)
 )]
 pub(crate) async fn revisions(ask: Ask) -> Answer {
     let tenant = ask.tenant()?;

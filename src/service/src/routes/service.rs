@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Answer;
 use crate::{
-    openapi::{self, schemas},
+    openapi::{self, parts, schemas},
     reply::Reply,
     request::Ask,
 };
@@ -48,7 +48,7 @@ pub(crate) async fn openapi(_: Ask) -> Answer {
     tag = "service",
     params(schemas::TenantHeader),
     responses(
-        (status = 200, description = "The last pass, and overdue timers by lateness.", body = schemas::AnyObject),
+        (status = 200, description = "The last pass, and overdue timers by lateness.", body = parts::Scheduler),
         schemas::ReadErrors,
     )
 )]
