@@ -53,13 +53,16 @@ use smallvec::SmallVec;
 
 use crate::commit::{Commit, Outcome, Refusal};
 use crate::entity::{Configuration, Entity, Params};
+use crate::error::Error;
 use crate::ids::Millis;
 use crate::machine::{Machine, RegionIx};
+use crate::request::{MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
+use crate::snapshot::{Living, Snapshot};
 use crate::step::{self, Event};
 use crate::timeouts::{CATCH_UP_LIMIT, catch_up};
 use crate::tree::{EntityIx, Tree};
 
-pub use choice::{Choice, Enters, Reads, choose, first_delay, numbers, reads};
+pub use choice::{Choice, Choices, Enters, Reads, choose, first_delay, numbers, reads};
 pub use instance::Instance;
 
 /// Most events that are numbered.
@@ -99,6 +102,16 @@ pub enum Unsent {
         /// So many were fired.
         most: usize,
     },
+    /// The event makes more than a bound allows.
+    #[error("{what} has {bytes} bytes; at most {most} are allowed")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        most: usize,
+    },
     /// The clock stands later already.
     #[error("the clock stands at {now}, after {to}; it moves on only")]
     Backwards {
@@ -118,6 +131,22 @@ pub enum Unsent {
     },
 }
 
+impl From<Unsent> for Error {
+    fn from(unsent: Unsent) -> Self {
+        match unsent {
+            Unsent::Refused(refusal) => refusal.into(),
+            Unsent::TimeoutsPending { most } => Self::TimeoutsPending { most },
+            Unsent::TooLarge { what, bytes, most } => Self::TooLarge { what, bytes, most },
+            Unsent::Backwards { now, .. } => {
+                Self::invalid("now", unsent.to_string(), format!("{now} or later"))
+            }
+            Unsent::TooManyEvents | Unsent::NoSuchEvent { .. } => {
+                Self::invalid("event", unsent.to_string(), "a handle that `event` gave")
+            }
+        }
+    }
+}
+
 /// States and a context.
 #[derive(Debug)]
 struct Point {
@@ -131,7 +160,7 @@ enum Taken {
     /// Entries of regions, in order, and where they lead.
     Moved(Moved),
     Stays,
-    Refused(Refusal),
+    Refused(Unsent),
 }
 
 #[derive(Debug)]
@@ -256,7 +285,7 @@ impl Automaton {
                 instance.stand(next, self.generation, moved.next);
                 Ok(true)
             }
-            Some(Taken::Refused(refusal)) => Err(refusal.clone().into()),
+            Some(Taken::Refused(unsent)) => Err(unsent.clone()),
             Some(Taken::Stays) | None => Ok(false),
         }
     }
@@ -282,7 +311,8 @@ impl Automaton {
         };
         let mut tree = Tree::new(self.entity(instance), None);
         match step::apply(&mut tree, EntityIx::ROOT, &event, None, instance.now()) {
-            Outcome::Commit(_) => {
+            Outcome::Commit(commit) => {
+                weigh(&commit, tree.root(), params)?;
                 instance.become_entity(tree.root().clone());
                 Ok(true)
             }
@@ -309,6 +339,12 @@ impl Automaton {
             let known = self.events.get(event.0 as usize);
             known.map_or_else(|| "".into(), |known| Arc::clone(&known.event_type))
         })
+    }
+
+    /// How an instance is shown; `like` tells what is only carried along with it.
+    pub fn snapshot(&self, instance: &Instance, like: &Living) -> Snapshot {
+        let tree = Tree::new(self.entity(instance), None);
+        Living { tree, ..like.clone() }.snapshot()
     }
 
     /// How many points and steps it remembers.
@@ -362,9 +398,12 @@ impl Automaton {
         };
         let mut tree = Tree::new(self.entity(instance), None);
         let taken = match step::apply(&mut tree, EntityIx::ROOT, &sent, None, instance.now()) {
-            Outcome::Commit(commit) => self.moved(&commit, tree.root(), at),
+            Outcome::Commit(commit) => match weigh(&commit, tree.root(), &sent.params) {
+                Ok(()) => self.moved(&commit, tree.root(), at),
+                Err(unsent) => Taken::Refused(unsent),
+            },
             Outcome::NoTransition | Outcome::Duplicate => Taken::Stays,
-            Outcome::Refusal(refusal) => Taken::Refused(refusal),
+            Outcome::Refusal(refusal) => Taken::Refused(refusal.into()),
         };
         self.steps.push(taken);
         let step = RegionIx::of(self.steps.len()).0;
@@ -391,7 +430,7 @@ impl Automaton {
             Entered {
                 region: row.region,
                 join,
-                delay: first_delay(&self.machine, row.to),
+                delay: first_delay(self.machine.state(row.to)),
             }
         });
         let entered = entered.collect();
@@ -451,6 +490,31 @@ impl Automaton {
         self.steps.clear();
         self.cells = 0;
     }
+}
+
+/// Whether what an event makes is within the bounds of a request.
+fn weigh(commit: &Commit, after: &Entity, params: &Params) -> Result<(), Unsent> {
+    let written = commit.bytes(json_bytes(params));
+    if written > MAX_WRITTEN_BYTES {
+        return Err(Unsent::TooLarge {
+            what: "what the event writes",
+            bytes: written,
+            most: MAX_WRITTEN_BYTES,
+        });
+    }
+    let bytes = if commit.context_changed {
+        json_bytes(after.context())
+    } else {
+        0
+    };
+    if bytes > MAX_CONTEXT_BYTES {
+        return Err(Unsent::TooLarge {
+            what: "the context with the event's params",
+            bytes,
+            most: MAX_CONTEXT_BYTES,
+        });
+    }
+    Ok(())
 }
 
 /// Params or a context as text: what has the same text is the same in every digit.

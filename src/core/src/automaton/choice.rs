@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use smallvec::SmallVec;
 
 use crate::commit::{Cause, Outcome};
 use crate::entity::{Configuration, Entity, Params};
 use crate::guard::Guard;
-use crate::machine::{Machine, RegionIx, StateIx};
+use crate::machine::{Machine, RegionIx, State, StateIx};
 use crate::sorted::sort;
 use crate::step::{self, Event};
 use crate::tree::{EntityIx, Tree};
@@ -53,9 +54,8 @@ fn read(guard: &Guard, fields: &mut Vec<Box<str>>) {
 }
 
 /// The first timeout of a state, in milliseconds after its entry.
-pub fn first_delay(machine: &Machine, state: StateIx) -> Option<u64> {
-    let timeouts = machine.state(state).timeouts.iter();
-    timeouts.map(|timeout| timeout.delay).min()
+pub fn first_delay(state: &State) -> Option<u64> {
+    state.timeouts.iter().map(|timeout| timeout.delay).min()
 }
 
 /// How the states of each region are numbered into one number of a configuration: by the place of a state in its region,
@@ -148,5 +148,30 @@ pub fn choose(like: &Entity, number: u64, event_type: &Arc<str>, params: Params,
         }
         Outcome::NoTransition | Outcome::Duplicate => Choice::Stays,
         Outcome::Refusal(_) => Choice::Refused,
+    }
+}
+
+/// Choices are numbered up to so many; then they begin anew.
+const MOST_CHOICES: usize = 1 << 14;
+
+/// Numbers of choices: where two events of a type lead from the same configuration into the same states in the same way, they
+/// have the same number. No number is given twice.
+#[derive(Debug, Default)]
+pub struct Choices {
+    met: FxHashMap<(u64, u32, Choice), u32>,
+    last: u32,
+}
+
+impl Choices {
+    /// The number of a choice, from 1, for an event from a configuration, both by number.
+    pub fn number(&mut self, configuration: u64, event: u32, choice: Choice) -> u32 {
+        if self.met.len() >= MOST_CHOICES {
+            self.met.clear();
+        }
+        let last = &mut self.last;
+        *self.met.entry((configuration, event, choice)).or_insert_with(|| {
+            *last = last.saturating_add(1);
+            *last
+        })
     }
 }

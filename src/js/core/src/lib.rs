@@ -3,7 +3,9 @@
 //!
 //! What is refused is thrown as JSON text: the inside of the service's `error`.
 
+mod instance;
 mod machine;
+mod steps;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +14,9 @@ use statewright_core::request;
 use wasm_bindgen::JsError;
 use wasm_bindgen::JsValue;
 
+pub use instance::{WasmInstance, WasmInstances};
 pub use machine::{WasmMachine, validate};
+pub use steps::WasmSteps;
 
 /// A result as JSON text.
 fn told(result: &impl Serialize) -> Result<String, JsValue> {

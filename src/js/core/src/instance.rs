@@ -1,0 +1,367 @@
+//! Entities that live in Wasm: an event that has a number crosses as that number, and what comes of it as another.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use statewright_core::automaton::{Automaton, EventIx, Instance, MOST_EVENTS, MOST_FIRED, Unsent};
+use statewright_core::error::Error;
+use statewright_core::ids::{EntityId, Millis};
+use statewright_core::request::{EventRequest, Fields};
+use statewright_core::snapshot::{Blueprint, Living, OutcomeName, Snapshot};
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use crate::machine::{WasmMachine, millis};
+use crate::{read, thrown, told};
+
+/// What came of an event or of the clock: nothing moved, something did, or [`WasmInstance::problem`] says why not.
+const STAYED: u32 = 0;
+const MOVED: u32 = 1;
+const PROBLEM: u32 = 2;
+
+/// What the instances of a machine share: its events' numbers, and the steps that were met.
+#[wasm_bindgen]
+pub struct WasmInstances {
+    blueprint: Blueprint,
+    shared: Shared,
+    first: Rc<[u32]>,
+}
+
+#[derive(Clone)]
+enum Shared {
+    Alone(Rc<RefCell<Automaton>>),
+    /// Machines with children: each step is decided anew.
+    Family(Rc<RefCell<Vec<Value>>>),
+}
+
+/// The names by which JavaScript shows a state.
+#[derive(Serialize)]
+pub(crate) struct Names<'a> {
+    parallel: bool,
+    regions: Vec<RegionNames<'a>>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct RegionNames<'a> {
+    id: &'a str,
+    states: Vec<&'a str>,
+}
+
+#[wasm_bindgen]
+impl WasmInstances {
+    /// Those of a machine.
+    pub fn of(machine: &WasmMachine) -> WasmInstances {
+        let blueprint = machine.blueprint.clone();
+        let shared = match Automaton::new(Arc::clone(blueprint.machine())) {
+            Some(automaton) => Shared::Alone(Rc::new(RefCell::new(automaton))),
+            None => Shared::Family(Rc::default()),
+        };
+        let mut first = 0_u32;
+        let regions = names(&blueprint).regions.into_iter().map(|region| {
+            let counted = u32::try_from(region.states.len()).unwrap_or_default();
+            let own = first;
+            first = first.saturating_add(counted);
+            own
+        });
+        let first = regions.collect();
+        Self {
+            blueprint,
+            shared,
+            first,
+        }
+    }
+
+    /// `{"parallel", "regions": [{"id", "states"}]}`, in the order of their numbers.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn names(&self) -> Result<String, JsValue> {
+        told(&names(&self.blueprint))
+    }
+
+    /// Numbers an event.
+    ///
+    /// # Errors
+    /// It is none, or too many have numbers.
+    pub fn event(&self, event_type: &str, params: &str) -> Result<u32, JsValue> {
+        let params = params_of(params)?;
+        let event = event_of(event_type, params).map_err(thrown)?;
+        match &self.shared {
+            Shared::Alone(automaton) => {
+                let numbered = automaton.borrow_mut().event(event_type, &event.1);
+                numbered
+                    .map(EventIx::number)
+                    .map_err(|unsent| thrown(unsent.into()))
+            }
+            Shared::Family(events) => {
+                let mut events = events.borrow_mut();
+                let place = events.iter().position(|known| *known == event.0);
+                let place = match place {
+                    Some(place) => place,
+                    None if events.len() >= MOST_EVENTS => {
+                        return Err(thrown(Unsent::TooManyEvents.into()));
+                    }
+                    None => {
+                        events.push(event.0);
+                        events.len().saturating_sub(1)
+                    }
+                };
+                Ok(u32::try_from(place).unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// A new entity that lives here.
+    ///
+    /// # Errors
+    /// The id or the context is none, or a child cannot be made.
+    pub fn create(&self, id: &str, context: &str, now: f64) -> Result<WasmInstance, JsValue> {
+        let created = self.blueprint.create(id, params_of(context)?, millis(now));
+        let (living, _) = created.map_err(thrown)?;
+        Ok(self.instance(living, millis(now)))
+    }
+
+    /// An entity from where a snapshot left it.
+    ///
+    /// # Errors
+    /// The snapshot cannot be read.
+    pub fn restore(&self, snapshot: &str, now: f64) -> Result<WasmInstance, JsValue> {
+        let snapshot = Snapshot::read(&read(snapshot)?).map_err(thrown)?;
+        let living = self.blueprint.restore(&snapshot).map_err(thrown)?;
+        Ok(self.instance(living, millis(now)))
+    }
+
+    fn instance(&self, living: Living, now: Millis) -> WasmInstance {
+        let lives = match &self.shared {
+            Shared::Alone(automaton) => Lives::Alone {
+                automaton: Rc::clone(automaton),
+                instance: Instance::of(living.tree().root().clone(), now),
+            },
+            Shared::Family(events) => Lives::Family {
+                events: Rc::clone(events),
+                now,
+            },
+        };
+        WasmInstance {
+            lives,
+            first: Rc::clone(&self.first),
+            living,
+            problem: None,
+        }
+    }
+}
+
+/// The names of a machine's regions and states, in the order of their numbers.
+pub(crate) fn names(blueprint: &Blueprint) -> Names<'_> {
+    let machine = blueprint.machine();
+    let regions = machine.regions().iter().map(|region| {
+        let own = machine.states().iter();
+        let own = own.filter(|state| machine.region(state.region).id == region.id);
+        RegionNames {
+            id: &region.id,
+            states: own.map(|state| &*state.name).collect(),
+        }
+    });
+    Names {
+        parallel: machine.is_parallel(),
+        regions: regions.collect(),
+    }
+}
+
+/// The members of JSON text.
+pub(crate) fn params_of(text: &str) -> Result<Map<String, Value>, JsValue> {
+    match read(text)? {
+        Value::Object(members) => Ok(members),
+        Value::Null => Ok(Map::new()),
+        _ => Err(thrown(Error::invalid("$", "it is no object", "an object"))),
+    }
+}
+
+/// An event as the core is sent it, and its params; checked as any request is.
+fn event_of(event_type: &str, params: Map<String, Value>) -> Result<(Value, Arc<Map<String, Value>>), Error> {
+    let event = json!({"event_type": event_type, "params": params});
+    let nobody =
+        EntityId::new("_").map_err(|error| Error::invalid("$.entity_id", error.to_string(), "an id"))?;
+    let object = event.as_object().unwrap_or(&params);
+    let request = EventRequest::transition(nobody, Fields { path: "$", object })?;
+    Ok((event, request.event.params))
+}
+
+/// An entity that lives in Wasm.
+#[wasm_bindgen]
+pub struct WasmInstance {
+    lives: Lives,
+    /// The number of each region's first state.
+    first: Rc<[u32]>,
+    /// The entity itself, where it has children; otherwise what is told of it beside what its instance holds.
+    living: Living,
+    problem: Option<Error>,
+}
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each stands in a box of JavaScript's anyway, and an event reads it at once"
+)]
+enum Lives {
+    Alone {
+        automaton: Rc<RefCell<Automaton>>,
+        instance: Instance,
+    },
+    Family {
+        events: Rc<RefCell<Vec<Value>>>,
+        now: Millis,
+    },
+}
+
+#[wasm_bindgen]
+impl WasmInstance {
+    /// Sends the event of a number: 0 where it moved nothing, 1 where it did, 2 where there is a problem.
+    pub fn send(&mut self, event: u32) -> u32 {
+        let sent = match &mut self.lives {
+            Lives::Alone { automaton, instance } => {
+                let sent = automaton.borrow_mut().send(instance, EventIx::at(event));
+                sent.map_err(Error::from)
+            }
+            Lives::Family { events, now } => match events.borrow().get(event as usize) {
+                Some(event) => deliver(&mut self.living, event, *now),
+                None => Err(Unsent::NoSuchEvent { number: event }.into()),
+            },
+        };
+        self.code(sent)
+    }
+
+    /// Sends an event that comes once.
+    ///
+    /// # Errors
+    /// The event cannot be read.
+    pub fn send_once(&mut self, event_type: &str, params: &str) -> Result<u32, JsValue> {
+        let (event, params) = event_of(event_type, params_of(params)?).map_err(thrown)?;
+        let sent = match &mut self.lives {
+            Lives::Alone { automaton, instance } => {
+                let sent = automaton.borrow().send_once(instance, event_type, &params);
+                sent.map_err(Error::from)
+            }
+            Lives::Family { now, .. } => deliver(&mut self.living, &event, *now),
+        };
+        Ok(self.code(sent))
+    }
+
+    fn code(&mut self, sent: Result<bool, Error>) -> u32 {
+        match sent {
+            Ok(false) => STAYED,
+            Ok(true) => MOVED,
+            Err(problem) => {
+                self.problem = Some(problem);
+                PROBLEM
+            }
+        }
+    }
+
+    /// The last problem: the inside of an answer's `error`.
+    pub fn problem(&mut self) -> Option<String> {
+        let problem = self.problem.take()?;
+        Some(Value::Object(problem.body()).to_string())
+    }
+
+    /// The state of a region, both by number.
+    pub fn state(&self, region: u32) -> u32 {
+        let region = region as usize;
+        let state = match &self.lives {
+            Lives::Alone { instance, .. } => instance.configuration().get(region).copied(),
+            Lives::Family { .. } => self.living.tree().root().configuration().get(region).copied(),
+        };
+        let state = state.and_then(|state| u32::try_from(state.place()).ok());
+        let first = self.first.get(region).copied();
+        state
+            .unwrap_or_default()
+            .saturating_sub(first.unwrap_or_default())
+    }
+
+    /// How many commits wrote it.
+    #[expect(clippy::cast_precision_loss, reason = "no loop comes to 2^53 commits")]
+    pub fn version(&self) -> f64 {
+        let version = match &self.lives {
+            Lives::Alone { instance, .. } => instance.version(),
+            Lives::Family { .. } => self.living.tree().root().version(),
+        };
+        version.0 as f64
+    }
+
+    /// What its clock says.
+    #[expect(clippy::cast_precision_loss, reason = "times stay within ±2^53")]
+    pub fn now(&self) -> f64 {
+        match &self.lives {
+            Lives::Alone { instance, .. } => instance.now().0 as f64,
+            Lives::Family { now, .. } => now.0 as f64,
+        }
+    }
+
+    /// When its earliest timer is due.
+    #[expect(clippy::cast_precision_loss, reason = "times stay within ±2^53")]
+    pub fn due(&self) -> Option<f64> {
+        let due = match &self.lives {
+            Lives::Alone { instance, .. } => instance.due(),
+            Lives::Family { .. } => self.living.due().map(|due| due.at),
+        };
+        due.map(|due| due.0 as f64)
+    }
+
+    /// Moves its clock on, and fires what is due by then: the codes of [`WasmInstance::send`].
+    pub fn advance(&mut self, to: f64) -> u32 {
+        let to = millis(to);
+        let fired = match &mut self.lives {
+            Lives::Alone { automaton, instance } => {
+                let fired = automaton.borrow().advance(instance, to);
+                fired.map(|fired| fired > 0).map_err(Error::from)
+            }
+            Lives::Family { now, .. } if to < *now => Err(Unsent::Backwards { now: *now, to }.into()),
+            Lives::Family { now, .. } => {
+                *now = to;
+                fire(&mut self.living, to)
+            }
+        };
+        self.code(fired)
+    }
+
+    /// The entity as JSON.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn snapshot(&self) -> Result<String, JsValue> {
+        match &self.lives {
+            Lives::Alone { automaton, instance } => {
+                told(&automaton.borrow().snapshot(instance, &self.living))
+            }
+            Lives::Family { .. } => told(&self.living.snapshot()),
+        }
+    }
+}
+
+/// Sends an event to an entity with children.
+fn deliver(living: &mut Living, event: &Value, now: Millis) -> Result<bool, Error> {
+    let nobody = living.tree().root().id().clone();
+    let Value::Object(object) = event else {
+        return Ok(false);
+    };
+    let request = EventRequest::transition(nobody, Fields { path: "$", object })?;
+    let decided = living.event(statewright_core::tree::EntityIx::ROOT, &request, &|_| None, now);
+    decided.answer?;
+    Ok(decided.outcome == OutcomeName::Applied)
+}
+
+/// Fires what is due of an entity with children.
+fn fire(living: &mut Living, now: Millis) -> Result<bool, Error> {
+    let mut fired = 0_usize;
+    loop {
+        let advanced = living.advance(now);
+        fired = fired.saturating_add(advanced.timeouts.len());
+        if !advanced.more {
+            return Ok(fired > 0);
+        }
+        if fired >= MOST_FIRED {
+            return Err(Error::TimeoutsPending { most: MOST_FIRED });
+        }
+    }
+}
