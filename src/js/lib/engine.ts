@@ -1,0 +1,282 @@
+// `statewright/engine`: the whole durable service in this process, over a database that the program brings.
+
+import { engine as wasm } from "#engine-wasm";
+
+import type { Call, CallRequest } from "./call.ts";
+import { type Database, Runner } from "./database.ts";
+import { type ErrorBody, StatewrightError } from "./errors.ts";
+import { type Operations, operations } from "./operations.ts";
+import { errorBody } from "./retry.ts";
+import { Runs, type RunOptions, type Running, summed, type TickReport } from "./ticks.ts";
+
+export { betterSqlite3, type BetterSqlite3, type BetterSqlite3Statement } from "./adapters/better-sqlite3.ts";
+export { d1, type D1Binding, type D1Prepared } from "./adapters/d1.ts";
+export { durableObject, type DurableObjectStorage } from "./adapters/durable-object.ts";
+export { libsql, type LibsqlClient } from "./adapters/libsql.ts";
+export { memory, type SqlJs, type SqlJsDatabase, type SqlJsStatement } from "./adapters/memory.ts";
+export { nodeSqlite, type NodeSqliteOptions } from "./adapters/node-sqlite.ts";
+export { ConstraintError, type Database, type Param, type Rows, type Statement } from "./database.ts";
+export { type ErrorCode, StatewrightError } from "./errors.ts";
+export type { Listing, Page } from "./listing.ts";
+export type * from "./operations.ts";
+export type { EffectsReport, RunOptions, Running, TickReport, TimersReport } from "./ticks.ts";
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  /** Where everything is kept: `nodeSqlite("app.db")`, `d1(env.DB)`, …, or one of your own. */
+  readonly database: Database;
+  /** The tenant to work in, `default` when left out; {@link Engine.forTenant} gives others. */
+  readonly tenant?: string | undefined;
+  /** What an operator sets, by the names of docs/operations.md: `SECRETS_KEY`, `WEBHOOK_ALLOW`, `ACTION_RETRIES`, …. */
+  readonly settings?: Readonly<Record<string, string | undefined>> | undefined;
+  /** The queues that actions may send to, by their names. */
+  readonly queues?: Readonly<Record<string, Queue>> | undefined;
+  /** Sends effects in place of the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+  /** Gives the time in milliseconds since the epoch, in place of `Date.now`. */
+  readonly clock?: (() => number) | undefined;
+  /**
+   * Takes what is logged, one JSON object a line, down to `settings.LOG_LEVEL`, which is `warn` when left out; the console does
+   * otherwise.
+   */
+  readonly log?: ((level: "error" | "warn" | "info" | "debug", line: string) => void) | undefined;
+  /** Keeps the runtime up until a delivery is over: `ctx.waitUntil` of a Worker. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+  /** Whether an older database is brought to this version's schema when it is opened; true when left out. */
+  readonly migrate?: boolean | undefined;
+}
+
+/** A queue that actions may send to. */
+export interface Queue {
+  send(message: unknown): Promise<unknown>;
+}
+
+/** What effects are sent with. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/**
+ * Opens an engine. The database is brought to this version's schema.
+ *
+ * @throws StatewrightError `SCHEMA_MISMATCH` where the database was written by a newer version, `MISCONFIGURED` where the settings
+ *   contradict each other, `INTERNAL_ERROR` where it is no database.
+ */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const core = new Core(options);
+  try {
+    await core.open(options.migrate ?? true);
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
+  return new Engine(core, options.tenant ?? "default");
+}
+
+/** The whole service in this process: the operations of one tenant, and what drives timers and effects. */
+export class Engine {
+  readonly #core: Core;
+  readonly machines: Operations["machines"];
+  readonly entities: Operations["entities"];
+  readonly records: Operations["records"];
+  readonly secrets: Operations["secrets"];
+  readonly subscriptions: Operations["subscriptions"];
+  readonly sources: Operations["sources"];
+  readonly outbox: Operations["outbox"];
+  readonly evaluate: Operations["evaluate"];
+  readonly evaluateBatch: Operations["evaluateBatch"];
+  readonly receipts: Operations["receipts"];
+  readonly scheduler: Operations["scheduler"];
+  readonly health: Operations["health"];
+
+  /** @internal */
+  constructor(core: Core, tenant: string) {
+    this.#core = core;
+    const of = operations(core.call, tenant);
+    this.machines = of.machines;
+    this.entities = of.entities;
+    this.records = of.records;
+    this.secrets = of.secrets;
+    this.subscriptions = of.subscriptions;
+    this.sources = of.sources;
+    this.outbox = of.outbox;
+    this.evaluate = of.evaluate;
+    this.evaluateBatch = of.evaluateBatch;
+    this.receipts = of.receipts;
+    this.scheduler = of.scheduler;
+    this.health = of.health;
+  }
+
+  /** The same engine with another tenant. */
+  forTenant(tenant: string): Engine {
+    return new Engine(this.#core, tenant);
+  }
+
+  /**
+   * Answers a request as the service does over HTTP: mount it in a server to have the whole API. It asks for
+   * `settings.API_KEY`; without one every request is refused, unless `settings.ENVIRONMENT` is `development`.
+   */
+  fetch(request: Request): Promise<Response> {
+    return this.#core.fetch(request);
+  }
+
+  /**
+   * Fires the timers that are due and delivers the effects that are, of all tenants: by the clock, or as if it were `now`
+   * (milliseconds since the epoch). To be called again and again, or left to {@link Engine.run}.
+   */
+  tick(now?: number): Promise<TickReport> {
+    return this.#core.tick(now);
+  }
+
+  /** Ticks at once and then after each `interval` (10,000 ms when left out), until it is stopped or the engine is closed. */
+  run(options: RunOptions = {}): Running {
+    return this.#core.runs.start(options);
+  }
+
+  /** Ends the runs, waits for what is under way, and gives the database back. What is called afterwards is refused. */
+  close(): Promise<void> {
+    return this.#core.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+type Answer = [status: number, headers: string, body: string];
+
+/** What all tenants of an engine share. */
+class Core {
+  readonly #engine: InstanceType<ReturnType<typeof wasm>["WasmEngine"]>;
+  readonly #database: Database;
+  /** What is under way, deliveries after an answer too. */
+  readonly #underway = new Set<Promise<unknown>>();
+  readonly runs = new Runs((now) => this.tick(now));
+  #closing: Promise<void> | undefined;
+
+  constructor(options: EngineOptions) {
+    const { database, settings = {}, queues = {}, clock, fetch, log, waitUntil } = options;
+    this.#database = database;
+    const { WasmEngine } = wasm();
+    const after = (work: Promise<unknown>) => {
+      waitUntil?.(work);
+      void this.#follow(work).catch(() => undefined);
+    };
+    const host = { fetch, now: clock, log, after };
+    this.#engine = new WasmEngine(new Runner(database), { LOG_LEVEL: "warn", ...settings, ...queues }, host);
+  }
+
+  open(migrate: boolean): Promise<void> {
+    return answered(migrate ? this.#engine.migrate() : this.#engine.check());
+  }
+
+  readonly call: Call = async (request) => {
+    const { method, body, signal } = request;
+    signal?.throwIfAborted();
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const lines =
+      text === undefined ? headerLines(request) : `content-type\napplication/json\n${headerLines(request)}`;
+    const asked = this.#begin<Answer>(() => this.#engine.call(method, pathOf(request), lines, text));
+    const [status, answerLines, answer] = await (signal === undefined ? asked : abandoned(asked, signal));
+    const headers = headersOf(answerLines);
+    if (status >= 400) throw failure(answer, status);
+    const isJson = headers.get("content-type") === "application/json";
+    return { status, headers, data: isJson ? JSON.parse(answer) : answer === "" ? undefined : answer };
+  };
+
+  fetch(request: Request): Promise<Response> {
+    return this.#begin<Response>(() => this.#engine.fetch(request));
+  }
+
+  async tick(now: number | undefined): Promise<TickReport> {
+    return summed(await answered(this.#begin<string>(() => this.#engine.tick(now))));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await this.runs.stop();
+    while (this.#underway.size > 0) await Promise.allSettled(this.#underway);
+    this.#engine.free();
+    await this.#database.close?.();
+  }
+
+  async #begin<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) {
+      throw new StatewrightError({ code: "CLOSED", message: "the engine is closed", retry: false }, 0);
+    }
+    return this.#follow(work());
+  }
+
+  async #follow<T>(work: Promise<T>): Promise<T> {
+    this.#underway.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underway.delete(work);
+    }
+  }
+}
+
+/** What fails with the text of an answer fails with the error that it tells of. */
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw typeof error === "string" ? failure(error, undefined) : error;
+  }
+}
+
+const STATUSES: Readonly<Record<string, number>> = { SCHEMA_MISMATCH: 503, MISCONFIGURED: 503 };
+
+function failure(text: string, status: number | undefined): StatewrightError {
+  const unknown: ErrorBody = { code: "UNKNOWN_ANSWER", message: text, retry: false };
+  const body = errorBody(text) ?? unknown;
+  return new StatewrightError(body, status ?? STATUSES[body.code] ?? 500);
+}
+
+/** Gives up on an answer when the caller does; what was asked goes on. */
+function abandoned<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((answer, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    asked.then(answer, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function pathOf({ path, params, query }: CallRequest): string {
+  let filled = path as string;
+  for (const name in params) {
+    filled = filled.replace(`{${name}}`, () => encodeURIComponent(params[name] ?? ""));
+  }
+  let separator = "?";
+  for (const name in query) {
+    filled += `${separator}${encodeURIComponent(name)}=${encodeURIComponent(String(query[name]))}`;
+    separator = "&";
+  }
+  return filled;
+}
+
+function headerLines({ headers }: CallRequest): string {
+  let lines = "";
+  for (const name in headers) {
+    const value = headers[name] ?? "";
+    // A line break would begin another header.
+    if (/[\r\n]/.test(value)) {
+      throw new StatewrightError(
+        { code: "BAD_REQUEST", message: `${name}: it has a line break`, retry: false, path: name },
+        400,
+      );
+    }
+    lines += `${name.toLowerCase()}\n${value}\n`;
+  }
+  return lines;
+}
+
+function headersOf(lines: string): Map<string, string> {
+  const headers = new Map<string, string>();
+  const parts = lines.split("\n");
+  for (let at = 0; at + 1 < parts.length; at += 2) headers.set(parts[at] ?? "", parts[at + 1] ?? "");
+  return headers;
+}
