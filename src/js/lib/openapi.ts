@@ -665,6 +665,44 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    /** @description An action that was called for. */
+    readonly Action:
+      | {
+          /** @enum {string} */
+          readonly action_type: "webhook";
+          /** @description The entity that entered it, where it is another than the answer's. */
+          readonly entity_id?: string;
+          /** @description The region of that state, in a parallel machine. */
+          readonly region?: string;
+          /** @description The state whose entry calls for it. */
+          readonly state: string;
+          readonly url: string;
+        }
+      | {
+          /** @enum {string} */
+          readonly action_type: "event";
+          /** @description The entity that entered it, where it is another than the answer's. */
+          readonly entity_id?: string;
+          readonly event_type: string;
+          /** @description The region of that state, in a parallel machine. */
+          readonly region?: string;
+          /** @description The state whose entry calls for it. */
+          readonly state: string;
+        }
+      | {
+          /** @enum {string} */
+          readonly action_type: "transition";
+          /** @description The entity that entered it, where it is another than the answer's. */
+          readonly entity_id?: string;
+          readonly event_type: string;
+          readonly machine_id: string;
+          /** @description The region of that state, in a parallel machine. */
+          readonly region?: string;
+          /** @description The state whose entry calls for it. */
+          readonly state: string;
+          /** @description The entity that it is sent to, as the definition writes it. */
+          readonly target: string;
+        };
     /** @description A JSON object. */
     readonly AnyObject: {
       readonly [key: string]: unknown;
@@ -720,11 +758,73 @@ export interface components {
       /** @description Whether there may be others: send the call again with this `cursor`. */
       readonly more: boolean;
     };
+    /** @description A transition on an event, and whether it is taken. */
+    readonly Candidate: {
+      /** @description The clauses that make its guard fail. */
+      readonly clauses: readonly components["schemas"]["Clause"][];
+      readonly from: string;
+      /**
+       * Format: int64
+       * @description Its place in the definition.
+       */
+      readonly index: number;
+      readonly label: string;
+      /** @description Whether its guard holds. */
+      readonly passes: boolean;
+      /** @description The region that it moves, in a parallel machine. */
+      readonly region?: string;
+      /** @description Whether its region is in `from`. */
+      readonly state_matches: boolean;
+      /** @description Whether the event takes it. */
+      readonly taken: boolean;
+      readonly to: string;
+    };
+    /** @description What caused a history row. */
+    readonly Cause: {
+      /** @description Of a join, a cancellation and a resumption: the identity of the row that set it off. */
+      readonly by?: string | null;
+      /** @description Of a completion: the child that came to its end. */
+      readonly child?: components["schemas"]["ChildName"];
+      /**
+       * Format: int64
+       * @description Of a timeout: when it was due.
+       */
+      readonly due_at?: number;
+      /**
+       * Format: int64
+       * @description Of a join: its place in the definition.
+       */
+      readonly join?: number;
+      /** @description Of a completion: the identity of the child's row; null where it was at its end from the start. */
+      readonly key?: string | null;
+      /** @description `event`, `timeout`, `join`, `managed`, `legacy`, `cancel` or `resume`. */
+      readonly via: string;
+    } & {
+      readonly [key: string]: unknown;
+    };
+    /** @description A child. */
+    readonly ChildName: {
+      readonly entity_id: string;
+      readonly machine_id: string;
+    };
+    /** @description A clause that makes a guard fail. */
+    readonly Clause: {
+      readonly expected?: components["schemas"]["Anything"];
+      readonly field?: string;
+      readonly op?: components["schemas"]["GuardOperator"];
+      /** @description Where it stands, such as `guard.all[0]`. */
+      readonly path: string;
+      /** @description Why it fails, where the values alone do not say it. */
+      readonly reason?: string;
+      /** @description What was found; a large value is not shown in full. */
+      readonly seen?: components["schemas"]["Anything"];
+      readonly source?: components["schemas"]["ValueSource"];
+    };
     /** @description An entity whose rows cannot be read. */
     readonly CorruptEntity: {
       readonly entity_id: string;
       /** @description Why: what reading it by itself answers as its `error`. */
-      readonly error: components["schemas"]["AnyObject"];
+      readonly error: components["schemas"]["ProblemDetail"];
       readonly machine_id: string;
       readonly tenant_id: string;
     };
@@ -841,7 +941,7 @@ export interface components {
       readonly parent?: components["schemas"]["ParentEntry"];
       /** @description The current entry of each region: its state, sequence number, time and cause. */
       readonly region_entries: {
-        readonly [key: string]: unknown;
+        readonly [key: string]: components["schemas"]["RegionEntry"];
       };
       /** Format: int64 */
       readonly revision: number;
@@ -907,23 +1007,64 @@ export interface components {
     /** @description What an event would do, and why. */
     readonly Explanation: {
       /** @description Every transition on the event, with the clauses that fail and the values seen. */
-      readonly candidates: readonly components["schemas"]["AnyObject"][];
+      readonly candidates: readonly components["schemas"]["Candidate"][];
       readonly current_state: components["schemas"]["StateOrRegions"];
       /** @description The live entities below that would take the event, if it were for them. */
       readonly elsewhere?: readonly components["schemas"]["Elsewhere"][];
       readonly entity_id: string;
       readonly event_type: string;
       /** @description The joins that wait, and what for. */
-      readonly joins: readonly components["schemas"]["AnyObject"][];
+      readonly joins: readonly components["schemas"]["WaitingJoin"][];
       readonly machine_id: string;
       /** @description The next timeout of the entity. */
-      readonly next_timeout?: components["schemas"]["AnyObject"];
+      readonly next_timeout?: components["schemas"]["NextTimeout"];
       /** @description Why it would be refused. */
       readonly refusal?: components["schemas"]["WouldRefuse"];
       /** @description The label of the transition that it would take. */
       readonly transition?: string;
       readonly would: components["schemas"]["Would"];
     };
+    /** @description A timer of an entity that fails. */
+    readonly FailingTimer: {
+      /** Format: int64 */
+      readonly due_at: number | null;
+      readonly entity_id: string;
+      readonly error: string | null;
+      /** Format: int64 */
+      readonly failures: number;
+      readonly machine_id: string;
+      /** Format: int64 */
+      readonly next_try_at: number | null;
+      readonly region: string;
+    };
+    /**
+     * @description A fault of a definition.
+     * @example {
+     *       "expected": "one of `open`, `shut` (did you mean `open`?)",
+     *       "path": "$.initial_state",
+     *       "problem": "`opne` is no state of this machine"
+     *     }
+     */
+    readonly Fault: {
+      /** @description What would be right. */
+      readonly expected: string;
+      /** @description Its JSON path. */
+      readonly path: string;
+      readonly problem: string;
+    };
+    /** @description A join that fired. */
+    readonly FiredJoin: {
+      /** @description The entity whose join it is, where it is another than the answer's. */
+      readonly entity_id?: string;
+      readonly from_state: string;
+      readonly target_region: string;
+      readonly target_state: string;
+    };
+    /**
+     * @description A comparison of a guard.
+     * @enum {string}
+     */
+    readonly GuardOperator: "eq" | "neq" | "ne" | "gt" | "gte" | "lt" | "lte" | "contains";
     /** @description Whether the service answers. */
     readonly Health: {
       /** @example state-machine */
@@ -939,10 +1080,8 @@ export interface components {
     readonly HistoryOrder: "timestamp" | "id";
     /** @description One step of an entity's history. */
     readonly HistoryRow: {
-      readonly actions_dispatched: readonly components["schemas"]["Anything"][];
-      readonly cause: {
-        readonly [key: string]: unknown;
-      };
+      readonly actions_dispatched: readonly components["schemas"]["Action"][];
+      readonly cause: components["schemas"]["Cause"];
       /** Format: int64 */
       readonly created_at: number;
       readonly entity_id: string;
@@ -1049,6 +1188,17 @@ export interface components {
     readonly LifeKind: "started" | "completed" | "cancelled" | "resumed";
     /** @description An entity in a list; or, where its rows cannot be read, its name and the error. */
     readonly ListedEntity: components["schemas"]["Entity"] | components["schemas"]["CorruptEntity"];
+    /** @description Live entities that a new revision has no place for. */
+    readonly LiveState: {
+      /**
+       * Format: int64
+       * @description How many, counted up to 1,000.
+       */
+      readonly entities: number;
+      readonly region: string;
+      /** @description Null for a region that the new revision adds. */
+      readonly state: string | null;
+    };
     /** @description A machine: its definition as it was given, and what the service adds. */
     readonly Machine: {
       readonly content_hash: string;
@@ -1060,6 +1210,8 @@ export interface components {
       readonly tenant_id: string;
       /** Format: int64 */
       readonly updated_at: number;
+      /** @description What deserves a second look, if anything; in the answers to POST and PUT alone. */
+      readonly warnings?: readonly components["schemas"]["Warning"][];
     } & {
       readonly [key: string]: unknown;
     };
@@ -1074,6 +1226,14 @@ export interface components {
       };
       /** Format: int64 */
       readonly timestamp?: number;
+    };
+    /** @description A region that is not in the state that a join waits for. */
+    readonly MissingState: {
+      /** @description The state that it is in. */
+      readonly current: string;
+      readonly region: string;
+      /** @description The state that is waited for. */
+      readonly state: string;
     };
     /** @description An entity to be made. */
     readonly NewEntity: {
@@ -1093,7 +1253,8 @@ export interface components {
      *     }
      */
     readonly NewRecord: {
-      readonly data?: components["schemas"]["Anything"] | null;
+      /** @description Any JSON; null where it is left out. */
+      readonly data?: components["schemas"]["Anything"];
       readonly id: string;
       readonly machine: string;
       readonly state: string;
@@ -1164,6 +1325,14 @@ export interface components {
       readonly sink: components["schemas"]["Sink"];
       readonly source: components["schemas"]["SubscriptionSource"];
       readonly to?: string;
+    };
+    /** @description A timeout to come. */
+    readonly NextTimeout: {
+      /** Format: int64 */
+      readonly at: number;
+      readonly from: string;
+      readonly region: string;
+      readonly to: string;
     };
     /** @description Effects, and how many there are. */
     readonly Outbox: {
@@ -1257,6 +1426,21 @@ export interface components {
      * @enum {string}
      */
     readonly OutboxStatus: "pending" | "done" | "skipped" | "dead" | "cancelled";
+    /** @description How many timers are late by so much. */
+    readonly Overdue: {
+      /** Format: int64 */
+      readonly from_ms: number;
+      /**
+       * Format: int64
+       * @description How many, counted up to 10,000.
+       */
+      readonly timers: number;
+      /**
+       * Format: int64
+       * @description Null for no bound.
+       */
+      readonly to_ms: number | null;
+    };
     /** @description An entity, and the entry of a compound state that a child of it belongs to. */
     readonly Owner: {
       readonly entity_id: string;
@@ -1274,6 +1458,62 @@ export interface components {
       /** Format: int64 */
       readonly seq: number;
       readonly state: string;
+    };
+    /** @description A timer whose commit is refused: it waits for a new revision, or to be released. */
+    readonly ParkedTimer: {
+      /** Format: int64 */
+      readonly due_at: number | null;
+      readonly entity_id: string;
+      readonly error: string;
+      readonly machine_id: string;
+      readonly region: string;
+    };
+    /** @description A pass of the scanner. */
+    readonly Pass: {
+      /** Format: int64 */
+      readonly at: number;
+      /**
+       * Format: int64
+       * @description How many entities these belong to.
+       */
+      readonly due: number;
+      /**
+       * Format: int64
+       * @description How many entities failed, and are tried again later.
+       */
+      readonly failed: number;
+      /**
+       * Format: int64
+       * @description How many timeouts it applied.
+       */
+      readonly fired: number;
+      /**
+       * Format: int64
+       * @description How late the oldest timer was, in milliseconds.
+       */
+      readonly lag_ms: number;
+      /** @description Whether more is due than one pass takes. */
+      readonly more: boolean;
+      /**
+       * Format: int64
+       * @description How many timers it parked.
+       */
+      readonly parked: number;
+      /**
+       * Format: int64
+       * @description How many entities had their due times worked out anew.
+       */
+      readonly rearmed: number;
+      /**
+       * Format: int64
+       * @description How many due timers it read.
+       */
+      readonly scanned: number;
+      /**
+       * Format: int64
+       * @description How many entities had changed meanwhile, and are left to the next pass.
+       */
+      readonly stale: number;
     };
     /** @description An event that an entity, or one below it, can take where it is. */
     readonly PossibleEvent: {
@@ -1305,6 +1545,11 @@ export interface components {
     };
     /** @description What went wrong. Some codes add fields of their own. */
     readonly ProblemDetail: {
+      /**
+       * Format: int64
+       * @description Of `VERSION_CONFLICT`: the version that the entity has.
+       */
+      readonly actual?: number;
       /**
        * @description Names are stable.
        * @enum {string}
@@ -1345,12 +1590,23 @@ export interface components {
         | "CORRUPT_INSTANCE"
         | "TIMEOUTS_PENDING"
         | "SCHEMA_MISMATCH";
+      /** @description Of `STATE_EXISTS` and `STATE_CONFLICT`: the state record that is there. */
+      readonly current?: components["schemas"]["Record"];
+      /**
+       * Format: int64
+       * @description Of `VERSION_CONFLICT`: the version that was asked for.
+       */
+      readonly expected?: number;
       /** @description All faults of a definition. */
-      readonly faults?: readonly components["schemas"]["AnyObject"][];
+      readonly faults?: readonly components["schemas"]["Fault"][];
+      /** @description Of `LIVE_STATES`: the entities that the new revision has no place for. */
+      readonly live?: readonly components["schemas"]["LiveState"][];
       /** @description What was wrong, where, and what would be right. */
       readonly message: string;
       /** @description The JSON path, the header or the parameter that is wrong. */
       readonly path?: string;
+      /** @description Of `STATE_CONFLICT`: why. */
+      readonly reason?: string;
       /** @description Whether the same request can succeed later. */
       readonly retry: boolean;
     };
@@ -1393,7 +1649,8 @@ export interface components {
      *     }
      */
     readonly RecordMove: {
-      readonly data?: components["schemas"]["Anything"] | null;
+      /** @description New data, null too; left out, the data stays. */
+      readonly data?: components["schemas"]["Anything"];
       /**
        * Format: int64
        * @description The version that it must have.
@@ -1424,6 +1681,41 @@ export interface components {
       readonly more: boolean;
       /** Format: int64 */
       readonly redriven: number;
+    };
+    /** @description The current entry of a region. */
+    readonly RegionEntry: {
+      /** @description Always `exact`. */
+      readonly basis: string;
+      /**
+       * Format: int64
+       * @description When its timeout is due, where it has one.
+       */
+      readonly due_at?: number;
+      /** Format: int64 */
+      readonly entered_at: number;
+      /** @description The identity of that row; null at creation. */
+      readonly key: string | null;
+      /** @description Why its timeout is parked, where it is. */
+      readonly parked?: string;
+      /**
+       * Format: int64
+       * @description The history row that made it; null at creation.
+       */
+      readonly row: number | null;
+      /**
+       * Format: int64
+       * @description Its number among the entity's entries.
+       */
+      readonly seq: number;
+      readonly state: string;
+    };
+    /** @description One of a broadcast's transitions. */
+    readonly RegionTransition: {
+      readonly from_state: string;
+      readonly region: string;
+      readonly to_state: string;
+      /** @description Its label. */
+      readonly transition: string;
     };
     /** @description What a release of timers did. */
     readonly Released: {
@@ -1464,6 +1756,38 @@ export interface components {
        * @description The HTTP status of the answer; null while a batch is under way.
        */
       readonly status: number | null;
+    };
+    /** @description A revision of a machine. */
+    readonly Revision: {
+      /** @description Equal hashes, equal definitions. */
+      readonly content_hash: string;
+      /** Format: int64 */
+      readonly created_at: number;
+      readonly definition: {
+        readonly [key: string]: unknown;
+      };
+      /**
+       * Format: int64
+       * @description The revision that entities made on this one run by now.
+       */
+      readonly effective: number;
+      /** @description Whether new entities start on it. */
+      readonly head: boolean;
+      readonly label?: string;
+      /** Format: int64 */
+      readonly revision: number;
+      /**
+       * Format: int64
+       * @description The revision whose entities it took over.
+       */
+      readonly supersedes?: number;
+    };
+    /** @description The scanner's last pass, and the timers of a tenant that are late or in trouble. */
+    readonly Scheduler: {
+      readonly failing: readonly components["schemas"]["FailingTimer"][];
+      readonly last_pass: components["schemas"]["Pass"] | null;
+      readonly overdue: readonly components["schemas"]["Overdue"][];
+      readonly parked: readonly components["schemas"]["ParkedTimer"][];
     };
     /** @description Who signs, and how. */
     readonly Scheme: {
@@ -1523,7 +1847,7 @@ export interface components {
       readonly id: string;
       readonly machine: string;
       readonly mapping: components["schemas"]["AnyObject"];
-      readonly scheme: components["schemas"]["AnyObject"];
+      readonly scheme: components["schemas"]["Scheme"];
       readonly secret: string;
       /** Format: int64 */
       readonly updated_at: number;
@@ -1638,7 +1962,8 @@ export interface components {
     };
     /** @description What an event did. */
     readonly TransitionResponse: {
-      readonly actions_dispatched?: readonly components["schemas"]["Anything"][];
+      /** @description The actions that were called for, in order. */
+      readonly actions_dispatched?: readonly components["schemas"]["Action"][];
       readonly current_state: components["schemas"]["StateOrRegions"];
       /** @description Whether nothing was written, because only an answer was asked for. */
       readonly dry_run?: boolean;
@@ -1647,7 +1972,8 @@ export interface components {
       readonly explain?: components["schemas"]["Explanation"];
       /** @description What became of managed children, in the order of the commit. */
       readonly instances?: readonly components["schemas"]["Life"][];
-      readonly joins_fired?: readonly components["schemas"]["AnyObject"][];
+      /** @description The joins that followed, in order. */
+      readonly joins_fired?: readonly components["schemas"]["FiredJoin"][];
       readonly previous_state: components["schemas"]["StateOrRegions"];
       /** @description Why nothing moved. */
       readonly reason?: string;
@@ -1657,7 +1983,7 @@ export interface components {
        * Format: int64
        * @description The entity's version after it.
        */
-      readonly state_version?: number;
+      readonly state_version: number;
       /** @description The legacy child that handled it. */
       readonly sub_machine?: components["schemas"]["SubMachineAnswer"];
       /** @description The entity that the target led to, where one was given. */
@@ -1670,9 +1996,9 @@ export interface components {
       /** Format: int64 */
       readonly timestamp: number;
       /** @description `a → b`, or null where nothing moved. */
-      readonly transition?: string | null;
+      readonly transition: string | null;
       /** @description The transitions of a broadcast. */
-      readonly transitions?: readonly components["schemas"]["AnyObject"][];
+      readonly transitions?: readonly components["schemas"]["RegionTransition"][];
       readonly triggered_by: string;
     };
     /** @description A request that a source might get. */
@@ -1702,12 +2028,53 @@ export interface components {
     /** @description What a check of a definition found. */
     readonly Validation: {
       /** @description Every fault: where, what is wrong, and what would be right. */
-      readonly faults: readonly components["schemas"]["AnyObject"][];
+      readonly faults: readonly components["schemas"]["Fault"][];
       /** @description Whether it would be registered. */
       readonly valid: boolean;
       /** @description What is allowed and may not be meant. */
-      readonly warnings: readonly components["schemas"]["AnyObject"][];
+      readonly warnings: readonly components["schemas"]["Warning"][];
     };
+    /**
+     * @description Where a guard found a value.
+     * @enum {string}
+     */
+    readonly ValueSource: "param" | "context" | "absent";
+    /** @description A join that waits. */
+    readonly WaitingJoin: {
+      /**
+       * Format: int64
+       * @description Its place in the definition.
+       */
+      readonly index: number;
+      /** @description The regions that are not in the state it waits for; none where it fired before, and its target moved on. */
+      readonly missing: readonly components["schemas"]["MissingState"][];
+      readonly target_region: string;
+      readonly target_state: string;
+    };
+    /** @description What of a definition deserves a second look. */
+    readonly Warning: {
+      readonly kind: components["schemas"]["WarningKind"];
+      readonly message: string;
+      /** @description The JSON path that it is about. */
+      readonly path: string;
+    };
+    /**
+     * @description What a warning is about.
+     * @enum {string}
+     */
+    readonly WarningKind:
+      | "unreachable_state"
+      | "shadowed_transition"
+      | "impossible_join"
+      | "unstable_join"
+      | "unhandled_event"
+      | "dead_end"
+      | "uncovered_completion"
+      | "refused_reentry"
+      | "impossible_guard"
+      | "unknown_place"
+      | "malformed_guard"
+      | "ignored_key";
     /**
      * @description What would come of an event.
      * @enum {string}
@@ -3787,7 +4154,7 @@ export interface operations {
           readonly [name: string]: unknown;
         };
         content: {
-          readonly "application/json": readonly components["schemas"]["AnyObject"][];
+          readonly "application/json": readonly components["schemas"]["Revision"][];
         };
       };
       /** @description The request is wrong. */
@@ -4569,7 +4936,7 @@ export interface operations {
           readonly [name: string]: unknown;
         };
         content: {
-          readonly "application/json": components["schemas"]["AnyObject"];
+          readonly "application/json": components["schemas"]["Scheduler"];
         };
       };
       /** @description The request is wrong. */

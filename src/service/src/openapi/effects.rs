@@ -129,7 +129,8 @@ pub(crate) struct NewRecord {
     #[schema(min_length = 1, max_length = 128)]
     state: String,
     /// Any JSON; null where it is left out.
-    data: Option<Anything>,
+    #[schema(required = false)]
+    data: Anything,
 }
 
 /// A move of a state record.
@@ -150,7 +151,8 @@ pub(crate) struct RecordMove {
     #[schema(minimum = 1)]
     expected_version: u64,
     /// New data, null too; left out, the data stays.
-    data: Option<Anything>,
+    #[schema(required = false)]
+    data: Anything,
 }
 
 /// A state record.

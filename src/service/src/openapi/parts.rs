@@ -213,9 +213,11 @@ pub(crate) struct Clause {
     field: Option<String>,
     #[schema(nullable = false)]
     op: Option<GuardOperator>,
-    expected: Option<Anything>,
+    #[schema(required = false)]
+    expected: Anything,
     /// What was found; a large value is not shown in full.
-    seen: Option<Anything>,
+    #[schema(required = false)]
+    seen: Anything,
     #[schema(nullable = false)]
     source: Option<ValueSource>,
     /// Why it fails, where the values alone do not say it.
