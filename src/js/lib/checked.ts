@@ -40,8 +40,10 @@ type StateFrom<D> =
       ? RegionsFrom<D>
       : string | { readonly [region: string]: string };
 
+type OnOf<Transition> = Transition extends { readonly on: infer On extends string } ? On : never;
+
 /** The event types of its transitions. */
-type EventsFrom<D> = Exclude<Text<Get<Item<Get<D, "transitions">>, "on">>, "$timeout">;
+type EventsFrom<D> = Exclude<OnOf<Item<Get<D, "transitions">>>, "$timeout">;
 
 type IdFrom<D> = Text<Get<D, "machine_id">>;
 

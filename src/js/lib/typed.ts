@@ -31,12 +31,12 @@ export type MachineById<Machines extends readonly AnyMachine[], Id> = Extract<
   { readonly id: Id }
 >;
 
-/** The types of a machine, of its snapshots, or of an instance of it. */
-export type TypesOf<M> = M extends { readonly "~types"?: infer T extends MachineTypes | undefined }
-  ? NonNullable<T>
-  : M extends MachineTypes
-    ? M
-    : never;
+/** The types of a machine, or of an instance of it. */
+export type TypesOf<M> = M extends { readonly "~types"?: infer T }
+  ? T extends MachineTypes
+    ? T
+    : never
+  : never;
 
 /** The id of a machine. */
 export type IdOf<M> = TypesOf<M>["id"];
@@ -86,20 +86,23 @@ export interface TargetedEvent extends EventDetails {
   readonly target: readonly TargetStep[];
 }
 
-type Declared<T extends MachineTypes> = T["event"] & keyof T["params"];
-type Undeclared<T extends MachineTypes> = Exclude<T["event"], keyof T["params"]>;
+type Undeclared<Type, Params> = Exclude<Type, keyof Params> & string;
 /** The declared events whose params may be left out. */
-type Bare<T extends MachineTypes> = {
-  [E in Declared<T>]: {} extends T["params"][E] ? E : never;
-}[Declared<T>];
+type Bare<Type, Params> = { [E in Type & keyof Params]: {} extends Params[E] ? E : never }[Type &
+  keyof Params];
+
+/** The events of a machine that may be sent by their type alone. */
+type EventName<Type, Params> = Undeclared<Type, Params> | Bare<Type, Params>;
+
+/** The events of a machine with what they say, or one for a child. */
+type EventDetail<Type, Params> =
+  | EventObject<Undeclared<Type, Params>, object>
+  | { [E in Type & keyof Params]: EventObject<E & string, Params[E]> }[Type & keyof Params]
+  | TargetedEvent;
 
 /** An event as it is sent: its type alone, or an object that says more. */
 export type EventInput<T extends MachineTypes = MachineTypes> =
-  | Undeclared<T>
-  | Bare<T>
-  | EventObject<Undeclared<T>, object>
-  | { [E in Declared<T>]: EventObject<E, T["params"][E]> }[Declared<T>]
-  | TargetedEvent;
+  EventName<T["event"], T["params"]> | EventDetail<T["event"], T["params"]>;
 
 /** An entity, and the entry of a compound state that a child of it belongs to. */
 export interface Owner {
@@ -428,9 +431,17 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
   /** A new entity. */
   create(id: string, ...args: CreateArguments<T>): Snapshot<T>;
   /** What an event does to an entity. */
-  send(snapshot: Snapshot<T>, event: EventInput<T>, options?: SendOptions): Sent<T>;
+  send(
+    snapshot: Snapshot<T>,
+    event: EventName<T["event"], T["params"]> | EventDetail<T["event"], T["params"]>,
+    options?: SendOptions,
+  ): Sent<T>;
   /** Why an event would, or would not, move an entity. */
-  why(snapshot: Snapshot<T>, event: EventInput<T>, options?: At): Explanation<T>;
+  why(
+    snapshot: Snapshot<T>,
+    event: EventName<T["event"], T["params"]> | EventDetail<T["event"], T["params"]>,
+    options?: At,
+  ): Explanation<T>;
   /** The events that an entity can take where it is. */
   events(snapshot: Snapshot<T>, options?: At): readonly PossibleEvent<T>[];
   /** The timeout that is due next, if any is. */
@@ -459,7 +470,7 @@ export interface Instance<T extends MachineTypes = MachineTypes> {
   /** A handle of an event with these params, to be sent again and again. */
   event<E extends T["event"]>(type: E, ...params: ParamsArguments<T, E>): EventHandle;
   /** Sends an event; whether it moved the entity. */
-  send(event: EventHandle | Undeclared<T> | Bare<T>): boolean;
+  send(event: EventHandle | EventName<T["event"], T["params"]>): boolean;
   /** The entity as plain JSON. */
   snapshot(): Snapshot<T>;
   free(): void;
