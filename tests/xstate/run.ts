@@ -41,7 +41,10 @@ export function xstate({ config, guards }: Case): Player {
     },
   };
   // The config is made as data, which XState's types cannot follow.
-  const machine = createMachine({ context: {}, ...config } as never, implementations as never);
+  const machine = createMachine(
+    { context: {}, ...config, options: { maxIterations: 1000 } } as never,
+    implementations as never,
+  );
   const clock = new SimulatedClock();
   const actor = createActor(machine, { clock }) as AnyActor;
   actor.start();

@@ -319,7 +319,7 @@ export class Machines {
     for (const event of new Set(chain.flatMap(({ on }) => [...on.keys()]))) {
       if (!this.isPlain(event, chain)) continue;
       const candidates = chain.flatMap(({ on }) => on.get(event) ?? []);
-      const moves = movesOf(candidates, state, scope, this.given);
+      const moves = this.withoutIdle(movesOf(candidates, state, scope, this.given), event, scope);
       if (state.kind === "final" && scope.above === undefined && moves.length > 0) {
         const why = "XState's actor stops once all regions are final; here the region can still be left then";
         notes.add(state.path, "the end of the whole machine", why);
@@ -356,8 +356,16 @@ export class Machines {
     return false;
   }
 
+  /** Without the last moves that do nothing, where nobody else would take their event. */
+  private withoutIdle(moves: readonly Move[], event: string, scope: Scope): readonly Move[] {
+    if (this.isTakenAbove(event, scope)) return moves;
+    const last = moves.findLastIndex(({ place, merges }) => place !== "stays" || merges);
+    return moves.slice(0, last + 1);
+  }
+
   /** Where a move comes to rest. One that stays is a transition only where it does something. */
   private restsOfMove(move: Move, event: string, isLast: boolean, state: Node, scope: Scope): Rest[] {
+    if (!move.merges) this.noteMerge();
     if (move.place !== "stays") return restsOf(move.place, scope, this.given);
     const { notes } = this.given;
     const again: Rest = { guard: undefined, place: { to: state } };
@@ -365,8 +373,6 @@ export class Machines {
     const bare = isBare(state, this.given);
     // What is merged may let an eventless transition pass.
     if (move.merges && bare) return restsOf(again.place, scope, this.given);
-    const matters = move.merges || hides || (move.guard !== undefined && !isLast);
-    if (!matters) return [];
     if (bare) return [again];
     const lost = [
       ...(move.merges ? ["its params are not merged"] : []),
@@ -378,6 +384,11 @@ export class Machines {
       lost;
     notes.add(move.candidate.path, `\`${event}\` without leaving the state`, why);
     return move.merges && !hides ? restsOf(again.place, scope, this.given).slice(0, -1) : [];
+  }
+
+  private noteMerge(): void {
+    const why = "an event that is taken merges all of its params into the context, whatever the transition";
+    this.given.notes.add("$.context", "events that do not change the context", why);
   }
 
   /** Whether a machine above, or what stands above a region, takes an event of that name. */
@@ -446,7 +457,6 @@ export class Machines {
     built: Built,
     name: (place: Rest["place"]) => string,
   ): SubMachineDef {
-    const { notes } = this.given;
     const done = this.completion(state, scope);
     const target = done === undefined ? undefined : name(done);
     const onFinal: Record<string, string> = {};
@@ -459,9 +469,6 @@ export class Machines {
       for (const end of built.ends) for (const final of Object.values(end)) onFinal[final] = target;
     }
     const rules = target === undefined || built.flat ? [] : built.ends.map((when) => ({ when, target }));
-    if (target !== undefined && built.ends.length === 0) {
-      notes.add(below(state.path, "onDone"), "`onDone`", "the nested states never come to an end");
-    }
     return {
       machine_id: built.machineId,
       lifecycle: "managed",

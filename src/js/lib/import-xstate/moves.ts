@@ -139,7 +139,11 @@ function placeOf(
       ? { out: node }
       : refuse("a transition moves one region, and cannot enter a state within another or leave the machine");
   }
-  if (source === scope.owner && source !== scope.container) {
+  const isOfRegion = scope.container !== scope.owner && state !== scope.container;
+  if (
+    (source === scope.owner && scope.container !== scope.owner) ||
+    (reenter && isOfRegion && source === scope.container)
+  ) {
     return refuse("it would enter all regions of the parallel state anew; a transition moves one region");
   }
   if (!startsAt(entered, node, nodes)) {
