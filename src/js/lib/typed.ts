@@ -116,11 +116,18 @@ export interface Owner {
 /** The current entry of a region. */
 export interface RegionEntry<State extends string = string> {
   readonly state: State;
+  /** The number of the entry: higher in later ones. */
   readonly seq: number;
   readonly entered_at: number;
-  readonly key: string;
+  readonly basis?: string;
+  /** The history row that started it, where a service tells it. */
+  readonly row?: number | null;
+  /** The identity of that row; null at creation. */
+  readonly key?: string | null;
+  /** When its timer is due, where one is armed. */
   readonly due_at?: number;
-  readonly [detail: string]: unknown;
+  /** Why its timer is parked, where it is. */
+  readonly parked?: string;
 }
 
 /** The place of a managed child in its tree. */
@@ -130,7 +137,13 @@ export interface InstancePlace {
   readonly path: readonly Owner[];
   readonly started: number;
   readonly ended?: number;
-  readonly [detail: string]: unknown;
+}
+
+/** What became of a legacy child; left out, it lives. */
+export interface LegacyPlace {
+  readonly status: string;
+  readonly started: number;
+  readonly ended?: number;
 }
 
 /**
@@ -159,7 +172,10 @@ export interface Snapshot<T extends MachineTypes = MachineTypes> {
 /** A child in its parent's snapshot. */
 export interface ChildSnapshot extends Snapshot {
   readonly instance?: InstancePlace;
+  readonly legacy?: LegacyPlace;
   readonly parent?: { readonly region: string; readonly state: string; readonly seq: number };
+  readonly first_seq?: number;
+  readonly cancelled_with?: string;
 }
 
 /** A step of an entity's history, as a commit writes it. */
@@ -193,7 +209,13 @@ export interface DispatchedAction {
 }
 
 /** What a commit calls for, rendered: what a service would deliver. `broken` is what could not be rendered. */
-export type Effect = { readonly row_key: string } & (
+export type Effect = {
+  /** Its identity: the same wherever the same event is decided. */
+  readonly effect_id: string;
+  /** The place of its row in the commit. */
+  readonly row: number;
+  readonly row_key: string;
+} & (
   | {
       readonly kind: "webhook";
       readonly url: string;
@@ -355,7 +377,7 @@ export interface Explanation<T extends MachineTypes = MachineTypes> {
       readonly current: string;
     }[];
   }[];
-  readonly next_timeout?: Timer;
+  readonly next_timeout?: NextTimeout;
   readonly elsewhere?: readonly {
     readonly machine_id: string;
     readonly entity_id: string;
@@ -381,13 +403,23 @@ export interface PossibleEvent<T extends MachineTypes = MachineTypes> {
   readonly forwarded?: boolean;
 }
 
-/** A timeout to come. */
-export interface Timer {
+/** A timeout to come, as an explanation tells it. */
+export interface NextTimeout {
   /** When it is due, in milliseconds since the epoch. */
   readonly at: number;
   readonly region: string;
   readonly from: string;
   readonly to: string;
+}
+
+/** The timer that is due next in an entity or below it. */
+export interface Timer {
+  readonly machine_id: string;
+  readonly entity_id: string;
+  readonly region: string;
+  readonly state: string;
+  /** When it is due, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** What `advance` answers. */
@@ -425,6 +457,8 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
   readonly id: T["id"];
   /** Its definition, as it was given. */
   readonly definition: Definition;
+  /** The machines that it was given: those of its children. */
+  readonly machines: readonly AnyMachine[];
   /** What of its definition deserves a second look. */
   readonly warnings: readonly DefinitionWarning[];
 
