@@ -560,9 +560,13 @@ pub(crate) struct FiredDue {
     pub(crate) more: bool,
 }
 
-/// What an entity remembers by rows that have an event's identity: its own, and what its legacy children handled for it
+/// What an entity of a tree remembers by rows that have an event's identity: its own, and what its legacy children handled for it
 /// (M11). An event without a target gets to a legacy child by those above it alone.
 fn seen_in(tree: &Tree, rows: &[&SeenRow], entity: EntityIx) -> Option<Arc<Params>> {
+    // What was made since remembers nothing.
+    if entity.place() >= tree.len() {
+        return None;
+    }
     let row_of = |ix: EntityIx| {
         let of = tree.entity(ix);
         rows.iter()
