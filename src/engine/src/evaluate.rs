@@ -19,14 +19,14 @@ use crate::store::{Lease, RowNumbers, store_one};
 use crate::trees::{Found, Loaded, Target, is_childless, load_trees, loaded_trees, may_be_child};
 
 /// A write whose end is unknown, and the answer that it gives if it was applied.
-struct Attempt {
-    commit_id: String,
+pub(crate) struct Attempt<A> {
+    pub(crate) commit_id: String,
     /// What the ids of its effects begin with, where there are some.
-    effects: Option<String>,
+    pub(crate) effects: Option<String>,
     /// The incarnation and the key of its first row.
-    key: Option<(String, String)>,
-    answer: Answer,
-    uids: Vec<String>,
+    pub(crate) key: Option<(String, String)>,
+    pub(crate) answer: A,
+    pub(crate) uids: Vec<String>,
 }
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
@@ -96,7 +96,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         };
         let scope = if event.dry_run { &looking } else { scope };
         let mut tries = Tries::begin(&self.clock);
-        let mut attempts: Vec<Attempt> = Vec::new();
+        let mut attempts: Vec<Attempt<Answer>> = Vec::new();
         let mut existed = false;
         let mut target = Target::new(name.clone());
         target.keys = event.event.identity().iter().map(ToString::to_string).collect();
@@ -202,7 +202,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     }
 
     /// The answer of a commit whose own answer was lost, with the ids of its rows.
-    async fn numbered_again(&self, applied: &Attempt) -> Answer {
+    async fn numbered_again(&self, applied: &Attempt<Answer>) -> Answer {
         let mut answer = applied.answer.clone();
         if !answer.instances.is_empty() {
             let rows = told_rows(&answer, &applied.uids);
@@ -389,7 +389,7 @@ pub(crate) fn number(answer: &mut Answer, uids: &[String], numbers: &RowNumbers)
 }
 
 /// An earlier try of this request that was applied after all.
-fn own<'a>(loaded: &Loaded, attempts: &'a [Attempt]) -> Option<&'a Attempt> {
+pub(crate) fn own<'a, A>(loaded: &Loaded, attempts: &'a [Attempt<A>]) -> Option<&'a Attempt<A>> {
     attempts.iter().find(|attempt| {
         let mine = |seen: &crate::load::Seen| seen.commit_id == attempt.commit_id;
         loaded.seen.iter().any(mine)

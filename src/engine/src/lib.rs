@@ -5,6 +5,7 @@
 //! was decided on has changed: triggers of the schema abort the batch otherwise, and the request decides again from
 //! a fresh read, for at most [`retry::PATIENCE_MILLIS`].
 
+pub mod act;
 pub mod batch;
 mod batch_once;
 mod cache;

@@ -165,7 +165,7 @@ impl Random for HostRandom {
 }
 
 /// A random name for a request that has none.
-pub(crate) fn random_id() -> String {
+pub fn random_id() -> String {
     HostRandom
         .bytes()
         .iter()

@@ -229,6 +229,12 @@ impl<'a> Deciding<'a> {
         })
     }
 
+    /// Whether an event was applied to an entity before.
+    pub(crate) fn is_replay(&self, name: &EntityName, request: &EventRequest) -> bool {
+        let entity = self.find(name);
+        entity.is_some_and(|entity| self.seen_at(entity, &request.event).is_some())
+    }
+
     /// Lets an event that is no replay see the timeouts that were due (M5). Says how many were.
     fn catch_up_for(&mut self, entity: EntityIx, request: &EventRequest) -> Result<usize, Error> {
         let Some(tree) = &self.tree else { return Ok(0) };

@@ -5,10 +5,13 @@ use std::rc::Rc;
 use js_sys::{Array, Function, Promise};
 use serde_json::json;
 use statewright_core::ids::Millis;
-use statewright_engine::{database::Clock as _, error::Error, outbox::Delivered, scanner::ScanReport};
+use statewright_engine::{
+    database::Clock as _, error::Error, once::Origin, outbox::Delivered, request::tenant_id,
+    scanner::ScanReport,
+};
 use statewright_service::{
     Delivery, Kept, Lent, Service,
-    host::HostClock,
+    host::{HostClock, random_id},
     incoming::{Direct, Incoming},
     store::Store,
     tell,
@@ -129,6 +132,15 @@ impl WasmEngine {
         })
     }
 
+    /// Applies the events of an act, all or nothing. Gives their answers as JSON; fails with the answer that tells of the failure.
+    pub fn act(&self, tenant: String, machine_id: String, entity_id: String, body: String) -> Promise {
+        let (service, host) = (self.service.clone(), Rc::clone(&self.host));
+        future_to_promise(async move {
+            let answer = act(&service, &host, &tenant, (&machine_id, &entity_id), &body).await;
+            Ok(answer.map_err(|error| thrown(&error))?.into())
+        })
+    }
+
     /// Answers a request of the runtime's own kind, as the service does over HTTP.
     pub fn fetch(&self, request: web_sys::Request) -> Promise {
         let (service, host) = (self.service.clone(), Rc::clone(&self.host));
@@ -152,6 +164,33 @@ impl WasmEngine {
             Ok(report.into())
         })
     }
+}
+
+async fn act(
+    service: &Service,
+    host: &Host,
+    tenant: &str,
+    (machine_id, entity_id): (&str, &str),
+    body: &str,
+) -> Result<String, Error> {
+    let tenant = tenant_id("tenant", tenant)?;
+    let engine = service.open().await?.caused_by(Origin {
+        source: "api".to_owned(),
+        stack: "act".to_owned(),
+        trace: random_id(),
+        ..Origin::default()
+    });
+    let answer = engine.act(&tenant, machine_id, entity_id, body.as_bytes()).await;
+    if engine.has_claimed() {
+        let log = service.log().clone();
+        follow(
+            host,
+            Some(Box::pin(async move {
+                tell(&engine.deliver_claimed().await, &log);
+            })),
+        );
+    }
+    Ok(json!(answer?).to_string())
 }
 
 async fn tick(service: &Service) -> Result<String, Error> {

@@ -120,8 +120,7 @@ pub(crate) struct ProblemDetail {
     /// Of `VERSION_CONFLICT`: the version that was asked for.
     #[schema(nullable = false)]
     expected: Option<u64>,
-    /// Of `VERSION_CONFLICT`: the version that the entity has.
-    #[schema(nullable = false)]
+    /// Of `VERSION_CONFLICT`: the version that the entity has; null where it does not exist.
     actual: Option<u64>,
     /// Of `STATE_CONFLICT`: why.
     #[schema(nullable = false)]
