@@ -315,6 +315,8 @@ export interface Sent<T extends MachineTypes = MachineTypes> {
   readonly commit: Commit | null;
   /** The timeouts that were due before the event. They stand, whatever becomes of it. */
   readonly timeouts: readonly Commit[];
+  /** What a legacy child's first event writes before it: the child. */
+  readonly before?: readonly Commit[];
   /** Why it was refused. */
   readonly error?: StatewrightError;
 }
@@ -427,6 +429,10 @@ export interface Advanced<T extends MachineTypes = MachineTypes> {
   readonly snapshot: Snapshot<T>;
   /** The timeouts that fired, in order. */
   readonly timeouts: readonly Commit[];
+  /** How many timers were parked, because what they would do is refused. */
+  readonly parked: number;
+  /** Whether more are due than are applied at once: then `advance` again. */
+  readonly more: boolean;
 }
 
 /** What a definition says that is allowed and may not be meant. */
