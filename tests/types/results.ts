@@ -1,5 +1,6 @@
 // What a machine answers.
 
+import type { StatewrightError } from "../../src/js/lib/errors.ts";
 import type { Machine, Snapshot, SnapshotOf, TypesOf } from "../../src/js/lib/typed.ts";
 import { defineMachine, holds, type, type Same } from "./expect.ts";
 
@@ -50,7 +51,7 @@ type("`send` answers with a snapshot of the same machine", () => {
   const sent = light.send(light.create("l"), "go");
   holds<Same<typeof sent.snapshot, SnapshotOf<typeof light>>>();
   holds<Same<typeof sent.outcome, "applied" | "duplicate" | "no_transition" | "refused">>();
-  holds<Same<typeof sent.answer.current_state, "red" | "green">>();
+  holds<Same<NonNullable<typeof sent.answer>["current_state"], "red" | "green">>();
   light.send(sent.snapshot, "go");
 });
 
@@ -59,6 +60,23 @@ type("a commit may be none", () => {
   // @ts-expect-error it may be null
   sent.commit.rows;
   if (sent.commit) holds<Same<(typeof sent.commit.rows)[number]["from_state"], string>>();
+});
+
+type("the outcome tells what there is", () => {
+  const sent = light.send(light.create("l"), "go");
+  switch (sent.outcome) {
+    case "applied":
+      holds<Same<typeof sent.commit.rows.length, number>>();
+      return;
+    case "duplicate":
+    case "no_transition":
+      holds<Same<typeof sent.commit, null>>();
+      holds<Same<typeof sent.answer.reason, string | undefined>>();
+      return;
+    case "refused":
+      holds<Same<typeof sent.error, StatewrightError>>();
+      holds<Same<typeof sent.answer, null>>();
+  }
 });
 
 type("effects are told apart by their kind", () => {
@@ -113,6 +131,9 @@ type("an instance takes events by name and by handle", () => {
   // @ts-expect-error there is no event stop
   instance.send("stop");
   holds<Same<typeof instance.state, "red" | "green">>();
+  instance.send("go", { any: "params" });
+  // @ts-expect-error a handle has its params
+  instance.send(go, {});
 });
 
 type("a snapshot that was kept can be read back as one", () => {

@@ -302,24 +302,46 @@ export interface Answer<T extends MachineTypes = MachineTypes> {
 }
 
 /** What became of an event: it moved the entity, was a replay, found no transition, or was refused. */
-export type Outcome = "applied" | "duplicate" | "no_transition" | "refused";
+export type Outcome = Sent["outcome"];
 
-/** What `send` answers. The snapshot that was given is as it was. */
-export interface Sent<T extends MachineTypes = MachineTypes> {
-  readonly outcome: Outcome;
+/** What is told of an event, whatever became of it. The snapshot that was given is as it was. */
+interface SentInAnyCase<T extends MachineTypes> {
   /** The entity after the event, and after the timeouts that were due before it. */
   readonly snapshot: Snapshot<T>;
-  /** What the service would answer. */
-  readonly answer: Answer<T>;
-  /** What the event writes; null where it moved nothing. */
-  readonly commit: Commit | null;
   /** The timeouts that were due before the event. They stand, whatever becomes of it. */
   readonly timeouts: readonly Commit[];
-  /** What a legacy child's first event writes before it: the child. */
+  /** What stands before it, too: that a legacy child was made, or was found final and moved its parent on. */
   readonly before?: readonly Commit[];
-  /** Why it was refused. */
-  readonly error?: StatewrightError;
 }
+
+/** An event that moved the entity, or one below it. */
+export interface Applied<T extends MachineTypes = MachineTypes> extends SentInAnyCase<T> {
+  readonly outcome: "applied";
+  /** What the service would answer. */
+  readonly answer: Answer<T>;
+  /** What is to be written. */
+  readonly commit: Commit;
+  readonly error?: undefined;
+}
+
+/** An event that moved nothing: a replay, or one that no transition takes. */
+export interface Unmoved<T extends MachineTypes = MachineTypes> extends SentInAnyCase<T> {
+  readonly outcome: "duplicate" | "no_transition";
+  readonly answer: Answer<T>;
+  readonly commit: null;
+  readonly error?: undefined;
+}
+
+/** An event that was refused. */
+export interface Refused<T extends MachineTypes = MachineTypes> extends SentInAnyCase<T> {
+  readonly outcome: "refused";
+  readonly answer: null;
+  readonly commit: null;
+  readonly error: StatewrightError;
+}
+
+/** What `send` answers. */
+export type Sent<T extends MachineTypes = MachineTypes> = Applied<T> | Unmoved<T> | Refused<T>;
 
 /** When something happens, in milliseconds since the epoch; `Date.now()` if left out. */
 export interface At {
@@ -507,10 +529,15 @@ export interface Instance<T extends MachineTypes = MachineTypes> {
   readonly version: number;
   /** Its time, in milliseconds since the epoch. */
   now: number;
-  /** A handle of an event with these params, to be sent again and again. */
+  /** When its earliest timer is due, in milliseconds since the epoch; nothing where none is armed. */
+  readonly due: number | undefined;
+  /** A handle of an event with these params, to be sent again and again, to any instance of the machine. */
   event<E extends T["event"]>(type: E, ...params: ParamsArguments<T, E>): EventHandle;
-  /** Sends an event; whether it moved the entity. */
-  send(event: EventHandle | EventName<T["event"], T["params"]>): boolean;
+  /** Sends an event, by handle or by type; whether it moved the entity. */
+  send<E extends T["event"] | EventHandle>(
+    event: E,
+    ...params: E extends number ? [] : ParamsArguments<T, E>
+  ): boolean;
   /** The entity as plain JSON. */
   snapshot(): Snapshot<T>;
   free(): void;
