@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use statewright_core::automaton::{Automaton, EventIx, Instance, MOST_EVENTS, MOST_FIRED, Unsent};
 use statewright_core::error::Error;
 use statewright_core::ids::{EntityId, Millis};
@@ -14,7 +13,12 @@ use statewright_core::snapshot::{Blueprint, Living, OutcomeName, Snapshot};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::machine::{WasmMachine, millis};
+use crate::steps::Plan;
 use crate::{read, thrown, told};
+
+type Members = Map<String, Value>;
+/// An event as it crosses, and its params.
+type Read = (Members, Arc<Members>);
 
 /// What came of an event or of the clock: nothing moved, something did, or [`WasmInstance::problem`] says why not.
 const STAYED: u32 = 0;
@@ -33,20 +37,7 @@ pub struct WasmInstances {
 enum Shared {
     Alone(Rc<RefCell<Automaton>>),
     /// Machines with children: each step is decided anew.
-    Family(Rc<RefCell<Vec<Value>>>),
-}
-
-/// The names by which JavaScript shows a state.
-#[derive(Serialize)]
-pub(crate) struct Names<'a> {
-    parallel: bool,
-    regions: Vec<RegionNames<'a>>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct RegionNames<'a> {
-    id: &'a str,
-    states: Vec<&'a str>,
+    Family(Rc<RefCell<Vec<Members>>>),
 }
 
 #[wasm_bindgen]
@@ -59,13 +50,15 @@ impl WasmInstances {
             None => Shared::Family(Rc::default()),
         };
         let mut first = 0_u32;
-        let regions = names(&blueprint).regions.into_iter().map(|region| {
+        let plan = Plan::of(blueprint.machine());
+        let regions = plan.regions.iter().map(|region| {
             let counted = u32::try_from(region.states.len()).unwrap_or_default();
             let own = first;
             first = first.saturating_add(counted);
             own
         });
         let first = regions.collect();
+        drop(plan);
         Self {
             blueprint,
             shared,
@@ -73,12 +66,12 @@ impl WasmInstances {
         }
     }
 
-    /// `{"parallel", "regions": [{"id", "states"}]}`, in the order of their numbers.
+    /// The names of its regions, states and events, as [`WasmSteps::plan`](crate::WasmSteps::plan) tells them.
     ///
     /// # Errors
     /// Never.
-    pub fn names(&self) -> Result<String, JsValue> {
-        told(&names(&self.blueprint))
+    pub fn plan(&self) -> Result<String, JsValue> {
+        told(&Plan::of(self.blueprint.machine()))
     }
 
     /// Numbers an event.
@@ -153,25 +146,8 @@ impl WasmInstances {
     }
 }
 
-/// The names of a machine's regions and states, in the order of their numbers.
-pub(crate) fn names(blueprint: &Blueprint) -> Names<'_> {
-    let machine = blueprint.machine();
-    let regions = machine.regions().iter().map(|region| {
-        let own = machine.states().iter();
-        let own = own.filter(|state| machine.region(state.region).id == region.id);
-        RegionNames {
-            id: &region.id,
-            states: own.map(|state| &*state.name).collect(),
-        }
-    });
-    Names {
-        parallel: machine.is_parallel(),
-        regions: regions.collect(),
-    }
-}
-
 /// The members of JSON text.
-pub(crate) fn params_of(text: &str) -> Result<Map<String, Value>, JsValue> {
+pub(crate) fn params_of(text: &str) -> Result<Members, JsValue> {
     match read(text)? {
         Value::Object(members) => Ok(members),
         Value::Null => Ok(Map::new()),
@@ -180,12 +156,17 @@ pub(crate) fn params_of(text: &str) -> Result<Map<String, Value>, JsValue> {
 }
 
 /// An event as the core is sent it, and its params; checked as any request is.
-fn event_of(event_type: &str, params: Map<String, Value>) -> Result<(Value, Arc<Map<String, Value>>), Error> {
-    let event = json!({"event_type": event_type, "params": params});
+fn event_of(event_type: &str, params: Members) -> Result<Read, Error> {
+    let mut event = Map::new();
+    event.insert("event_type".to_owned(), event_type.into());
+    event.insert("params".to_owned(), params.into());
     let nobody =
         EntityId::new("_").map_err(|error| Error::invalid("$.entity_id", error.to_string(), "an id"))?;
-    let object = event.as_object().unwrap_or(&params);
-    let request = EventRequest::transition(nobody, Fields { path: "$", object })?;
+    let fields = Fields {
+        path: "$",
+        object: &event,
+    };
+    let request = EventRequest::transition(nobody, fields)?;
     Ok((event, request.event.params))
 }
 
@@ -210,7 +191,7 @@ enum Lives {
         instance: Instance,
     },
     Family {
-        events: Rc<RefCell<Vec<Value>>>,
+        events: Rc<RefCell<Vec<Members>>>,
         now: Millis,
     },
 }
@@ -340,11 +321,8 @@ impl WasmInstance {
 }
 
 /// Sends an event to an entity with children.
-fn deliver(living: &mut Living, event: &Value, now: Millis) -> Result<bool, Error> {
+fn deliver(living: &mut Living, object: &Members, now: Millis) -> Result<bool, Error> {
     let nobody = living.tree().root().id().clone();
-    let Value::Object(object) = event else {
-        return Ok(false);
-    };
     let request = EventRequest::transition(nobody, Fields { path: "$", object })?;
     let decided = living.event(statewright_core::tree::EntityIx::ROOT, &request, &|_| None, now);
     decided.answer?;

@@ -9,10 +9,12 @@ mod steps;
 
 use serde::Serialize;
 use serde_json::Value;
+use statewright_core::code::Code;
 use statewright_core::error::Error;
 use statewright_core::request;
 use wasm_bindgen::JsError;
 use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use instance::{WasmInstance, WasmInstances};
 pub use machine::{WasmMachine, validate};
@@ -31,4 +33,11 @@ fn thrown(error: Error) -> JsValue {
 /// Reads JSON text.
 fn read(text: &str) -> Result<Value, JsValue> {
     request::json(text.as_bytes()).map_err(thrown)
+}
+
+/// The HTTP status that goes with a code; 0 for what is none.
+#[wasm_bindgen]
+pub fn status(code: &str) -> u16 {
+    let known = Code::ALL.iter().find(|known| known.name() == code);
+    known.map_or(0, |known| known.status())
 }

@@ -7,9 +7,10 @@ use serde::Serialize;
 use statewright_core::automaton::{Choice, Choices, Reads, choose, first_delay, numbers, reads};
 use statewright_core::entity::{Entity, Params};
 use statewright_core::ids::{EntityId, Millis};
+use statewright_core::machine::Machine;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::instance::{Names, names, params_of};
+use crate::instance::params_of;
 use crate::machine::WasmMachine;
 use crate::told;
 
@@ -25,16 +26,58 @@ pub struct WasmSteps {
 
 /// What a step hangs on, and what it counts on.
 #[derive(Serialize)]
-struct Plan<'a> {
-    #[serde(flatten)]
-    names: Names<'a>,
-    /// By region: what the place of its state counts in the number of a configuration.
-    weights: Vec<u64>,
-    /// By region and state: after how many milliseconds it first times out.
-    delays: Vec<Vec<Option<u64>>>,
+pub(crate) struct Plan<'a> {
+    machine_id: &'a str,
+    parallel: bool,
+    /// In the order of their numbers.
+    pub(crate) regions: Vec<RegionPlan<'a>>,
     /// Whether timers that are due are fired before an event.
     exact_timers: bool,
+    /// In the order of their numbers.
     events: Vec<Reads>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct RegionPlan<'a> {
+    id: &'a str,
+    /// What the place of its state counts in the number of a configuration; null where those have none.
+    weight: Option<u64>,
+    /// In the order of their numbers.
+    pub(crate) states: Vec<StatePlan<'a>>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct StatePlan<'a> {
+    name: &'a str,
+    /// After how many milliseconds it first times out.
+    delay: Option<u64>,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn of(machine: &'a Machine) -> Self {
+        let weights = numbers(machine).unwrap_or_default();
+        let regions = machine.regions().iter().enumerate().map(|(place, region)| {
+            let own = machine.states().iter();
+            let own = own.filter(|state| state.region.place() == place);
+            RegionPlan {
+                id: &region.id,
+                weight: weights.get(place).copied(),
+                states: own
+                    .map(|state| StatePlan {
+                        name: &state.name,
+                        delay: first_delay(state),
+                    })
+                    .collect(),
+            }
+        });
+        Self {
+            machine_id: machine.id().as_str(),
+            parallel: machine.is_parallel(),
+            regions: regions.collect(),
+            exact_timers: machine.rules().exact_timers,
+            events: reads(machine),
+        }
+    }
 }
 
 #[wasm_bindgen]
@@ -46,20 +89,8 @@ impl WasmSteps {
         if machine.has_children() {
             return None;
         }
-        let weights = numbers(machine)?;
-        let mut delays: Vec<Vec<Option<u64>>> = machine.regions().iter().map(|_| Vec::new()).collect();
-        for state in machine.states() {
-            if let Some(delays) = delays.get_mut(state.region.place()) {
-                delays.push(first_delay(state));
-            }
-        }
-        let plan = Plan {
-            names: names(blueprint),
-            weights,
-            delays,
-            exact_timers: machine.rules().exact_timers,
-            events: reads(machine),
-        };
+        numbers(machine)?;
+        let plan = Plan::of(machine);
         let plan = told(&plan).ok()?;
         let events = machine.event_types();
         let nobody = EntityId::new("_").ok()?;
@@ -72,7 +103,8 @@ impl WasmSteps {
         })
     }
 
-    /// What a step hangs on, as JSON.
+    /// What a step hangs on: `{"machine_id", "parallel", "regions": [{"id", "weight", "states": [{"name", "delay"}]}], "exact_timers",
+    /// "events": [{"event_type", "fields"}]}`.
     pub fn plan(&self) -> String {
         self.plan.clone()
     }

@@ -1,0 +1,176 @@
+// Entities that live in Wasm: an event crosses as a number.
+
+import type { WasmInstance, WasmInstances, WasmMachine } from "#core-bindings";
+import { core } from "#core-wasm";
+
+import { jsonText, refusal, unfit } from "./json.ts";
+import type { Plan } from "./steps.ts";
+import type * as typed from "./typed.ts";
+
+/** What all instances of a machine share: their events' numbers, and the steps that were met. */
+export class Instances {
+  readonly #machine: () => WasmMachine;
+  #shared: Shared | undefined;
+
+  constructor(machine: () => WasmMachine) {
+    this.#machine = machine;
+  }
+
+  /** A new entity that lives in Wasm. */
+  create(id: string, options: { readonly context?: object; readonly now?: number } = {}): Instance {
+    const shared = this.#share();
+    const context = jsonText(options.context ?? {}, "context");
+    return called(() => new Instance(shared, shared.wasm.create(id, context, options.now ?? Date.now())));
+  }
+
+  /** An entity from where a snapshot left it. */
+  restore(snapshot: object, options: typed.At = {}): Instance {
+    const shared = this.#share();
+    const text = jsonText(snapshot, "snapshot");
+    return called(() => new Instance(shared, shared.wasm.restore(text, options.now ?? Date.now())));
+  }
+
+  #share(): Shared {
+    return (this.#shared ??= share(core().WasmInstances.of(this.#machine())));
+  }
+}
+
+interface Shared {
+  readonly wasm: WasmInstances;
+  readonly plan: Plan;
+  /** The numbers of events without params, by type. */
+  readonly handles: ReadonlyMap<string, number>;
+}
+
+function share(wasm: WasmInstances): Shared {
+  const plan = JSON.parse(wasm.plan()) as Plan;
+  const types = plan.events.map(({ event_type }) => event_type);
+  return { wasm, plan, handles: new Map(types.map((type) => [type, wasm.event(type, "{}")])) };
+}
+
+function called<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (thrown) {
+    throw refusal(thrown);
+  }
+}
+
+/** The codes of `WasmInstance.send`. */
+const STAYED = 0;
+const MOVED = 1;
+
+/**
+ * An entity that lives in Wasm, for loops in which JSON would cost most: simulations, games, replays. It has the rules of
+ * `Machine.send`, and a clock of its own that moves only when `now` is set. What its steps call for (history rows, effects) is
+ * told nowhere: where that matters, use `Machine.send`.
+ *
+ * Its memory is freed when it is collected; `free`, or `using`, does so at once.
+ */
+export class Instance implements typed.Instance<typed.MachineTypes> {
+  readonly #shared: Shared;
+  readonly #handles: ReadonlyMap<string, number>;
+  #wasm: WasmInstance;
+
+  /** Use `Machine.instance` or `Machine.restore`. */
+  constructor(shared: unknown, wasm: unknown);
+  constructor(shared: Shared, wasm: WasmInstance) {
+    this.#shared = shared;
+    this.#handles = shared.handles;
+    this.#wasm = wasm;
+  }
+
+  /** Its state: a name, or an object of regions. */
+  get state(): string | Record<string, string> {
+    const { parallel, regions } = this.#shared.plan;
+    const wasm = this.#wasm;
+    const [first] = regions;
+    if (!parallel && first !== undefined) return first.states[wasm.state(0)]?.name ?? "";
+    const pairs = regions.map(
+      ({ id, states }, region) => [id, states[wasm.state(region)]?.name ?? ""] as const,
+    );
+    return Object.fromEntries(pairs);
+  }
+
+  /** How many commits wrote it. */
+  get version(): number {
+    return this.#wasm.version();
+  }
+
+  /** What its clock says, in milliseconds since the epoch. */
+  get now(): number {
+    return this.#wasm.now();
+  }
+
+  /**
+   * Moves its clock on. What is due by then fires, oldest first.
+   *
+   * @throws {StatewrightError} The clock stands later already, or too many timeouts are due: those that fired stand, and the same
+   * again goes on.
+   */
+  set now(to: number) {
+    if (!Number.isSafeInteger(to)) throw unfit("now", `it is ${to}`, "whole milliseconds");
+    this.#moved(this.#wasm.advance(to));
+  }
+
+  /** When its earliest timer is due, in milliseconds since the epoch; nothing where none is armed. */
+  get due(): number | undefined {
+    return this.#wasm.due();
+  }
+
+  /**
+   * Numbers an event, once, so that it can be sent often. The number is good for every instance of the machine, and kept as long as
+   * any of them: an event whose params never come again is better sent by its type.
+   */
+  event(type: string, params?: object): typed.EventHandle {
+    const text = params === undefined ? "{}" : jsonText(params, "params");
+    return called(() => this.#shared.wasm.event(type, text));
+  }
+
+  /**
+   * Sends an event, by its number or by its type. Says whether it moved the entity.
+   *
+   * @throws {StatewrightError} The event is refused, such as by `JOIN_CASCADE_LIMIT`; nothing has changed then.
+   */
+  send(event: number | string, params?: object): boolean {
+    if (typeof event === "number") {
+      if (event >>> 0 !== event) throw unfit("event", `it is ${event}`, "a number that `event` gave");
+      return this.#moved(this.#wasm.send(event));
+    }
+    if (params === undefined) {
+      const handle = this.#handles.get(event);
+      if (handle !== undefined) return this.#moved(this.#wasm.send(handle));
+    }
+    const text = params === undefined ? "{}" : jsonText(params, "params");
+    return this.#moved(called(() => this.#wasm.send_once(event, text)));
+  }
+
+  #moved(code: number): boolean {
+    if (code === MOVED) return true;
+    if (code === STAYED) return false;
+    throw refusal(this.#wasm.problem());
+  }
+
+  /** The entity as plain JSON, from which `Machine.restore` and `Machine.send` go on. */
+  snapshot(): typed.Snapshot {
+    return JSON.parse(called(() => this.#wasm.snapshot())) as typed.Snapshot;
+  }
+
+  /** Frees its memory. Nothing can be done with it any more. */
+  free(): void {
+    if (this.#wasm === FREED) return;
+    this.#wasm.free();
+    this.#wasm = FREED;
+  }
+
+  [Symbol.dispose](): void {
+    this.free();
+  }
+}
+
+/** Stands for what was freed. */
+const FREED: WasmInstance = new Proxy({} as WasmInstance, {
+  get(): never {
+    throw new TypeError("the instance was freed");
+  },
+});
