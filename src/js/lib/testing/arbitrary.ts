@@ -1,0 +1,87 @@
+// Event sequences for fast-check.
+
+import type { Arbitrary, Random, Stream, Value } from "fast-check";
+
+import type { AnyMachine, ContextOf, Machine } from "../typed.ts";
+import { Alphabet, contextsOf, delaysOf } from "./alphabet.ts";
+import { begin, take, type Step } from "./steps.ts";
+
+/** What of fast-check is used: give it `import * as fc from "fast-check"`, or its default export. */
+export type FastCheck = Pick<typeof import("fast-check"), "Arbitrary" | "Value" | "array" | "constantFrom">;
+
+/** How sequences are made. */
+export interface ArbitraryOptions<M = AnyMachine> {
+  /** Most steps; 20 if left out. */
+  readonly maxLength?: number;
+  /** The context in which the entity is thought to begin; the empty one if left out. It only guides what is likely. */
+  readonly context?: ContextOf<M>;
+  /** How many of 100 steps are any, and not one that the machine can take where it is; 20 if left out. */
+  readonly wild?: number;
+}
+
+/**
+ * Steps for a machine: events with params from the values in its guards, and waits for its timeouts. Most are steps that
+ * the machine can take where the ones before have led, so that deep states are reached; some are any.
+ *
+ * A sequence that fails shrinks by leaving steps out, and to simpler ones.
+ */
+export function arbitraryEvents<M extends Machine>(
+  fc: FastCheck,
+  machine: M,
+  options: ArbitraryOptions<M> = {},
+): Arbitrary<Step<M>[]> {
+  return walks(fc, machine as AnyMachine, options) as unknown as Arbitrary<Step<M>[]>;
+}
+
+function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): Arbitrary<Step[]> {
+  const { maxLength = 20, wild = 20 } = options;
+  const alphabet = new Alphabet(machine);
+  const waits = delaysOf(machine).flatMap((delay): Step[] => [
+    { wait: delay },
+    { wait: Math.max(0, delay - 1) },
+  ]);
+  // The simplest first: that is what fast-check shrinks to.
+  const steps: Step[] = [...alphabet.letters].sort((a, b) => sizeOf(a) - sizeOf(b));
+  steps.push(...waits);
+  if (steps.length === 0) return fc.array(fc.constantFrom<Step>({ wait: 1 }), { maxLength });
+  const shrunk = fc.array(fc.constantFrom(...steps), { maxLength });
+  const [first = {}] = contextsOf(machine);
+  const start = { context: options.context ?? first };
+
+  /** The steps that the machine can take now. */
+  const likely = (snapshot: ReturnType<typeof begin>, now: number): readonly Step[] => {
+    const letters = machine.events(snapshot, { now }).flatMap((event) => alphabet.for(event));
+    const known = letters.filter((letter) => steps.includes(letter));
+    return machine.due(snapshot) === undefined ? known : [...known, ...waits];
+  };
+
+  class Walks extends fc.Arbitrary<Step[]> {
+    override generate(random: Random): Value<Step[]> {
+      const length = random.nextInt(0, maxLength);
+      const walk: Step[] = [];
+      let [snapshot, now] = [begin(machine, start), 0];
+      while (walk.length < length) {
+        const choices = random.nextInt(0, 99) < wild ? steps : likely(snapshot, now);
+        const from = choices.length > 0 ? choices : steps;
+        const step = from[random.nextInt(0, from.length - 1)];
+        if (step === undefined) break;
+        walk.push(step);
+        ({ after: snapshot, now } = take(machine, snapshot, step, now));
+      }
+      return new fc.Value(walk, undefined);
+    }
+
+    override canShrinkWithoutContext(value: unknown): value is Step[] {
+      return shrunk.canShrinkWithoutContext(value);
+    }
+
+    override shrink(value: Step[], context: unknown): Stream<Value<Step[]>> {
+      return shrunk.shrink(value, context);
+    }
+  }
+  return new Walks();
+}
+
+function sizeOf(step: Step): number {
+  return JSON.stringify(step).length;
+}
