@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { type ClientOptions, createClient, StatewrightError } from "../../src/js/lib/client.ts";
+import { order } from "../http/support.ts";
 import { drop, faulty, json, problem, silent, tear, type Turn } from "./faulty.ts";
 
 const event = { event_type: "pay" };
@@ -133,7 +134,7 @@ test("that something exists is not asked again: a second later it still does", a
   const server = await faulty(t, problem(409, "CONFLICT", true));
   const { machines, entities } = client(server.url);
   const calls = [
-    () => machines.create({}),
+    () => machines.create(order),
     () => machines.delete("m"),
     () => entities.create("m", { entity_id: "e" }),
   ];

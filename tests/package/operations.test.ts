@@ -11,6 +11,7 @@ import { ROOT } from "../../scripts/paths.ts";
 import type { CallAnswer, CallRequest } from "../../src/js/lib/call.ts";
 import { StatewrightError } from "../../src/js/lib/errors.ts";
 import { operations } from "../../src/js/lib/operations.ts";
+import { order } from "../http/support.ts";
 
 const document = JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as Document;
 
@@ -39,10 +40,10 @@ test("every route of the API has a method, but those that are no calls of a tena
   const sink = { type: "webhook", url: "https://example.com" } as const;
   const source = { machine: "order", scheme: { type: "github" }, secret: "s", mapping: {} };
   const calls = [
-    all.machines.create({}),
+    all.machines.create(order),
     all.machines.get("m"),
     all.machines.list(),
-    all.machines.replace("m", {}, { in_flight: "pin" }),
+    all.machines.replace("m", order, { in_flight: "pin" }),
     all.machines.delete("m"),
     all.machines.validate({}),
     all.machines.revisions("m"),

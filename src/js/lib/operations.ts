@@ -12,18 +12,18 @@ import type {
   PathsWith,
   QueryOf,
 } from "./call.ts";
+import type { Definition, JsonDefinition } from "./definition.ts";
 import { StatewrightError } from "./errors.ts";
 import { Listing, nextOf, type Page } from "./listing.ts";
 import type { components, paths } from "./openapi.ts";
 
 type Schemas = components["schemas"];
 
-/** The definition of a machine. */
-export type Definition = Schemas["Definition"];
+export type { Definition, JsonDefinition } from "./definition.ts";
 /** A registered machine: its definition, and what the service adds. */
-export type Machine = Schemas["Machine"];
+export type Machine = Schemas["Machine"] & Omit<JsonDefinition, "machine_id">;
 /** A revision of a machine. */
-export type Revision = AnswerOf<Operation<"/api/machines/{machine_id}/revisions", "get">>[number];
+export type Revision = Omit<Schemas["Revision"], "definition"> & { readonly definition: JsonDefinition };
 /** How many entities are in a state. */
 export type Count = AnswerOf<Operation<"/api/machines/{machine_id}/counts", "get">>[number];
 /** What a check of a definition found. */
@@ -129,6 +129,13 @@ interface Asked<O> {
   readonly params?: ParamsOf<O>;
   readonly query?: QueryOf<O> | undefined;
   readonly body?: BodyOf<O>;
+}
+
+type Unnamed<D> = D extends unknown ? Omit<D, "machine_id"> & { readonly machine_id?: string } : never;
+
+/** A definition in a request. What it is made of says docs/machine.schema.json, and definition.ts after it; the document only names it. */
+function asBody(definition: object): Schemas["Definition"] {
+  return definition as Schemas["Definition"];
 }
 
 const TENANT = "X-Tenant-Id";
@@ -237,29 +244,31 @@ export class Machines {
   }
 
   /** Registers a machine; refused with `CONFLICT` where it exists. */
-  create(definition: Definition, options?: WriteOptions): Promise<Machine> {
-    return this.#asker.ask("post", "/api/machines", { body: definition }, options);
+  create(definition: Definition | JsonDefinition, options?: WriteOptions): Promise<Machine> {
+    const asked = { body: asBody(definition) };
+    return this.#asker.ask("post", "/api/machines", asked, options) as Promise<Machine>;
   }
 
   /** A machine at its newest revision; `NOT_FOUND` where there is none. */
   get(machine_id: string, options?: CallOptions): Promise<Machine> {
-    return this.#asker.ask("get", "/api/machines/{machine_id}", { params: { machine_id } }, options);
+    const asked = { params: { machine_id } };
+    return this.#asker.ask("get", "/api/machines/{machine_id}", asked, options) as Promise<Machine>;
   }
 
   /** The machines in the order of their creation. */
   list(query?: Query<"/api/machines">, options?: CallOptions): Listing<Machine> {
-    return this.#asker.list("/api/machines", { query }, options, (body) => body);
+    return this.#asker.list("/api/machines", { query }, options, (body) => body as readonly Machine[]);
   }
 
   /** Gives a machine a new revision. `in_flight` says what becomes of its entities: `follow`, the default, or `pin`. */
   replace(
     machine_id: string,
-    definition: Definition,
+    definition: Unnamed<Definition | JsonDefinition>,
     query?: QueryOf<Operation<"/api/machines/{machine_id}", "put">>,
     options?: WriteOptions,
   ): Promise<Machine> {
-    const asked = { params: { machine_id }, query, body: definition };
-    return this.#asker.ask("put", "/api/machines/{machine_id}", asked, options);
+    const asked = { params: { machine_id }, query, body: asBody(definition) };
+    return this.#asker.ask("put", "/api/machines/{machine_id}", asked, options) as Promise<Machine>;
   }
 
   /** Deletes a machine that has no entities, and its revisions. */
@@ -268,8 +277,8 @@ export class Machines {
   }
 
   /** Checks a definition as a registration would, and stores nothing. */
-  validate(definition: Definition, options?: CallOptions): Promise<Validation> {
-    return this.#asker.ask("post", "/api/machines/validate", { body: definition }, options);
+  validate(definition: object, options?: CallOptions): Promise<Validation> {
+    return this.#asker.ask("post", "/api/machines/validate", { body: asBody(definition) }, options);
   }
 
   /** The revisions of a machine, the newest first. */
@@ -279,7 +288,8 @@ export class Machines {
     options?: CallOptions,
   ): Listing<Revision> {
     const asked = { params: { machine_id }, query };
-    return this.#asker.list("/api/machines/{machine_id}/revisions", asked, options, (body) => body);
+    const path = "/api/machines/{machine_id}/revisions";
+    return this.#asker.list(path, asked, options, (body) => body as readonly object[] as readonly Revision[]);
   }
 
   /** How many entities are in each state of each region. */
