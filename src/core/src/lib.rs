@@ -94,6 +94,7 @@ mod number;
 pub mod request;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod simulation;
 pub mod snapshot;
 pub mod sorted;
 pub mod step;

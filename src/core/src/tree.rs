@@ -224,6 +224,38 @@ impl Tree {
                 .is_some_and(|occupied| occupied.contains(&(machine.clone(), id.clone())))
     }
 
+    /// Lets it know other machines than it was made with.
+    pub(crate) fn learn(&mut self, library: Arc<Library>) {
+        self.library = Some(library);
+    }
+
+    /// Leaves out the entities that `to` gives no other place: each with all below it, and never the root.
+    pub(crate) fn keep_only(&mut self, to: &dyn Fn(EntityIx) -> Option<EntityIx>) {
+        let nodes = std::mem::take(&mut self.nodes);
+        let kept = (0..).map(EntityIx).zip(nodes).filter_map(|(ix, mut node)| {
+            to(ix)?;
+            if let Some(place) = &mut node.place {
+                place.parent = to(place.parent)?;
+                place.cancelled_with = place.cancelled_with.and_then(to);
+            }
+            Some(node)
+        });
+        self.nodes = kept.collect();
+    }
+
+    /// The legacy compound states that live entities are in, and whose children they are: parent, region, machine and id.
+    pub fn legacy_places(&self) -> impl Iterator<Item = (EntityIx, RegionIx, MachineId, EntityId)> {
+        let live = self.entities().filter(|(ix, _)| self.is_live(*ix));
+        live.flat_map(|(parent, entity)| {
+            entity.entries().filter_map(move |(region, entry)| {
+                let state = entity.machine().state(entry.state);
+                let sub = state.child().filter(|sub| !sub.managed)?;
+                let id = entity.id().of_child(&state.name, None);
+                Some((parent, region, sub.machine_id.clone(), id))
+            })
+        })
+    }
+
     /// What children are made of.
     pub(crate) fn library(&self) -> Option<&Arc<Library>> {
         self.library.as_ref()

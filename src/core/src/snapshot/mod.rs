@@ -40,7 +40,7 @@ use crate::entity::{Configuration, Entity, Params};
 use crate::error::Error;
 use crate::family::{Family, check};
 use crate::fault::{Fault, Warning};
-use crate::ids::Millis;
+use crate::ids::{EntityId, MachineId, Millis};
 use crate::machine::Machine;
 use crate::request::{MAX_CONTEXT_BYTES, check_given, entity_id, json_bytes};
 use crate::sorted::SortedMap;
@@ -50,6 +50,7 @@ use crate::{diagram, request};
 pub use living::{ADVANCE_LIMIT, Advanced, Decided, DueView, Living, NO_TENANT, OutcomeName, Sent};
 pub use read::SeenRow;
 pub use told::{CommitView, EffectView, Kept, RowView, VersionView};
+pub(crate) use view::entity_view;
 pub use view::{EntryOfParent, EntryView, InstanceView, LegacyView, Snapshot};
 
 /// A machine, and the machines that its children are made of.
@@ -134,6 +135,17 @@ impl Blueprint {
     /// # Errors
     /// The id is none, the context is too large, or a child cannot be made.
     pub fn create(&self, id: &str, context: Params, now: Millis) -> Result<(Living, Kept), Error> {
+        self.create_beside(id, context, Vec::new(), now)
+    }
+
+    /// The same, beside entities that stand where a child may be made.
+    pub(crate) fn create_beside(
+        &self,
+        id: &str,
+        context: Params,
+        others: Vec<(MachineId, EntityId)>,
+        now: Millis,
+    ) -> Result<(Living, Kept), Error> {
         let id = entity_id("$.entity_id", id)?;
         check_given("$.entity_id", &id)?;
         let bytes = json_bytes(&context);
@@ -146,6 +158,7 @@ impl Blueprint {
         }
         let entity = Entity::create(Arc::clone(&self.machine), id, context, now);
         let mut living = Living::new(Tree::new(entity, Some(Arc::clone(&self.library))), Some(now));
+        living.tree.occupy(others);
         let commit = cascade::create(&mut living.tree, now)?;
         let kept = living.keep(*commit, true, now);
         Ok((living, kept))
