@@ -1,0 +1,442 @@
+// What is said to a simulation in a terminal: one line, one command.
+
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import type { Answer, Explanation, PossibleEvent, Snapshot, TargetStep } from "../typed.ts";
+import { explained, shownState } from "./explained.ts";
+import { jsonOf } from "./files.ts";
+import { nearest } from "./nearest.ts";
+import { Refusal } from "./refusal.ts";
+import { type Expectation, problemOf, type Reply, type Simulation } from "./simulation.ts";
+import type { Output } from "./terminal.ts";
+import { durationOf, shownDuration, shownTime, timeOf } from "./time.ts";
+
+/** The entity that is spoken of. */
+export interface Subject {
+  readonly machine_id: string;
+  readonly entity_id: string;
+}
+
+/** A command of the conversation. */
+interface Verb {
+  readonly form: string;
+  readonly help: string;
+  say(words: string): void;
+}
+
+/** A word, and what stands after it. */
+function split(line: string): [word: string, rest: string] {
+  const match = /^(\S+)\s*([^]*)$/.exec(line.trim());
+  return [match?.[1] ?? "", match?.[2] ?? ""];
+}
+
+/** Params as they are typed: a JSON object, or `name=value` words, where a value that is no JSON is text. */
+export function paramsOf(text: string): Record<string, unknown> {
+  if (text.trim() === "") return {};
+  if (text.trimStart().startsWith("{")) return jsonOf("params", text.trim()).value as Record<string, unknown>;
+  const params: Record<string, unknown> = {};
+  for (const [word] of text.matchAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g)) {
+    const at = word.indexOf("=");
+    const value = word.slice(at + 1).replace(/^'([^]*)'$/, '"$1"');
+    try {
+      params[word.slice(0, at)] = JSON.parse(value);
+    } catch {
+      params[word.slice(0, at)] = value;
+    }
+  }
+  const left = text.replaceAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g, "").trim();
+  if (left !== "") throw new Refusal(`\`${left}\` is no param; write name=value, or a JSON object`);
+  return params;
+}
+
+/** Speaks with a simulation about one entity at a time. */
+export class Conversation {
+  /** Whether the last word was to end it. */
+  isOver = false;
+  private readonly simulation: Simulation;
+  private readonly output: Output;
+  private readonly cwd: string;
+  private readonly start: number;
+  private subject: Subject;
+
+  constructor(simulation: Simulation, subject: Subject, output: Output, cwd: string) {
+    this.simulation = simulation;
+    this.subject = subject;
+    this.output = output;
+    this.cwd = cwd;
+    this.start = simulation.now();
+  }
+
+  private readonly verbs: Readonly<Record<string, Verb>> = {
+    events: {
+      form: "events",
+      help: "the events that can be sent now; `?` marks those that a guard decides",
+      say: () => this.sayEvents(),
+    },
+    why: {
+      form: "why <event> [params]",
+      help: "what an event would do, and what stands in its way",
+      say: (words) => this.sayWhy(words),
+    },
+    send: {
+      form: "send <event> [params]",
+      help: "sends an event, also one that is named like a command; `event@entity` sends it to a child",
+      say: (words) => this.send(words),
+    },
+    state: { form: "state", help: "where the entity and its children are", say: () => this.sayState() },
+    context: {
+      form: "context",
+      help: "the entity's context",
+      say: () => this.output.json(this.entity().context),
+    },
+    due: { form: "due", help: "the timeout that comes next", say: () => this.sayDue() },
+    advance: {
+      form: "advance <10s|5m|1h30m|2d|due|time>",
+      help: "turns the clock on; timeouts fire in order",
+      say: (words) => this.advance(words),
+    },
+    history: { form: "history", help: "what happened to the entity", say: () => this.sayHistory() },
+    effects: { form: "effects", help: "the actions that were called for", say: () => this.sayEffects() },
+    undo: {
+      form: "undo [n]",
+      help: "takes the last step back, or the last n",
+      say: (words) => this.go("undo", words),
+    },
+    redo: { form: "redo [n]", help: "does what was undone again", say: (words) => this.go("redo", words) },
+    steps: { form: "steps", help: "what was done so far", say: () => this.saySteps() },
+    new: {
+      form: "new <machine> <entity> [context]",
+      help: "makes another entity, and speaks of it from then on",
+      say: (words) => this.make(words),
+    },
+    use: {
+      form: "use <machine> <entity>",
+      help: "speaks of another entity",
+      say: (words) => this.use(words),
+    },
+    entities: { form: "entities", help: "all entities", say: () => this.sayEntities() },
+    diagram: {
+      form: "diagram [mermaid|dot]",
+      help: "the machine, with the state marked",
+      say: (words) => this.draw(words),
+    },
+    snapshot: {
+      form: "snapshot",
+      help: "the entity as JSON, with its children",
+      say: () => this.output.json(this.entity()),
+    },
+    save: {
+      form: "save <file>",
+      help: "writes what was done as a scenario, for `statewright check`",
+      say: (words) => this.save(words),
+    },
+    help: { form: "help", help: "this list", say: () => this.sayHelp() },
+    quit: {
+      form: "quit",
+      help: "ends it; so does the end of the input",
+      say: () => void (this.isOver = true),
+    },
+  };
+
+  /** Where it stands, in a few words. */
+  prompt(): string {
+    const { style } = this.output;
+    const passed = this.simulation.now() - this.start;
+    const { machine_id: machine, entity_id: entity } = this.subject;
+    return `${style.dim(`${machine} ${entity}`)} ${style.bold(shownState(this.entity().current_state))} ${style.dim(`+${shownDuration(passed)}`)} > `;
+  }
+
+  /** Takes a line. @throws Refusal where it is not understood, or not possible. */
+  take(line: string): void {
+    const text = line.trim();
+    if (text === "" || text.startsWith("#")) return;
+    const [word, rest] = split(text);
+    const verb = Object.hasOwn(this.verbs, word) ? this.verbs[word] : undefined;
+    if (verb !== undefined) return verb.say(rest);
+    if (word === "exit") return void (this.isOver = true);
+    if (!this.knows(word.split("@")[0] ?? word)) {
+      const meant = nearest(word, [...Object.keys(this.verbs), ...this.alphabet()]);
+      const hints = [
+        meant === undefined
+          ? "`help` lists the commands, `events` the events."
+          : `Did you mean \`${meant}\`?`,
+      ];
+      throw new Refusal(`\`${word}\` is no command and no event of \`${this.subject.machine_id}\``, {
+        hints,
+      });
+    }
+    this.send(text);
+  }
+
+  /** The entity with its children. */
+  private entity(): Snapshot {
+    return this.simulation.expect("tree", this.subject) as Snapshot;
+  }
+
+  private events(): readonly PossibleEvent[] {
+    return this.simulation.expect("events", this.subject) as readonly PossibleEvent[];
+  }
+
+  /** All events that a transition of some machine is on. */
+  private alphabet(): Set<string> {
+    const machines = this.simulation.expect("machines") as { transitions: { on: string }[] }[];
+    return new Set(machines.flatMap(({ transitions }) => transitions.map(({ on }) => on)));
+  }
+
+  private knows(event: string): boolean {
+    return this.alphabet().has(event);
+  }
+
+  /** The event of some words, and where it goes: to a child, where only a child can take it. */
+  private addressed(words: string): {
+    event: string;
+    params: Record<string, unknown>;
+    target?: readonly TargetStep[];
+  } {
+    const [word, rest] = split(words);
+    if (word === "") throw new Refusal("an event is needed");
+    const [event = "", ...behind] = word.split("@");
+    const entity = behind.join("@");
+    const params = paramsOf(rest);
+    const takers = this.events().filter(({ event_type }) => event_type === event);
+    if (entity !== "") {
+      const taker = this.events().find(
+        ({ entity_id }) => entity_id === entity || entity_id.endsWith(`::${entity}`),
+      );
+      if (taker === undefined) throw new Refusal(`no entity below takes events as \`${entity}\``);
+      return { event, params, ...(taker.target === undefined ? {} : { target: taker.target }) };
+    }
+    if (
+      takers.length === 0 ||
+      takers.some(({ entity_id, forwarded }) => entity_id === this.subject.entity_id || forwarded)
+    ) {
+      return { event, params };
+    }
+    const targets = new Map(takers.map((taker) => [taker.entity_id, taker.target]));
+    if (targets.size > 1) {
+      const forms = [...targets.keys()].map((id) => `\`${event}@${id}\``).join(", ");
+      throw new Refusal(`more than one child takes \`${event}\`; say which: ${forms}`);
+    }
+    const [target] = targets.values();
+    return { event, params, ...(target === undefined ? {} : { target }) };
+  }
+
+  private send(words: string): void {
+    const { event, params, target } = this.addressed(words);
+    const body = { event_type: event, params, ...(target === undefined ? {} : { target }) };
+    const reply = this.simulation.perform("transition", { ...this.subject, body });
+    this.simulation.cameTo(this.expectation(reply));
+    const problem = problemOf(reply);
+    if (problem !== undefined) throw new Refusal(`${problem.code}: ${problem.message}`);
+    this.sayAnswer(reply.body as Answer, event);
+  }
+
+  private expectation(reply: Reply): Expectation {
+    const problem = problemOf(reply);
+    if (problem !== undefined) return { outcome: "refused", error: problem.code };
+    const { transition, reason = "" } = reply.body as { transition: string | null; reason?: string };
+    const state = (reply.body as Answer).current_state;
+    if (transition !== null) return { outcome: "applied", state };
+    return { outcome: reason.startsWith("duplicate") ? "duplicate" : "no_transition", state };
+  }
+
+  private sayAnswer(answer: Answer, event: string): void {
+    const { style } = this.output;
+    const told = answer as unknown as Record<string, unknown>;
+    const fired = answer.timeouts_fired ?? 0;
+    if (fired > 0) this.output.line(`${fired} timeout${fired === 1 ? "" : "s"} came first`);
+    if (answer.transition === null) {
+      this.output.line(
+        `${style.yellow("no transition")}: ${String(told["reason"] ?? "")}; \`why ${event}\` tells more`,
+      );
+      return;
+    }
+    this.output.line(`${style.green(answer.transition)}  (version ${answer.state_version})`);
+    for (const join of answer.joins_fired ?? []) {
+      this.output.line(`  join: ${join.target_region}: ${join.from_state} → ${join.target_state}`);
+    }
+    for (const life of answer.instances ?? []) {
+      const moved =
+        life.parent_to === undefined ? "" : `, ${life.parent.entity_id} goes to ${life.parent_to}`;
+      this.output.line(`  child ${life.entity_id} (${life.machine_id}) ${life.kind}${moved}`);
+    }
+    for (const action of answer.actions_dispatched ?? []) {
+      const what = action.url ?? action.event_type ?? action.machine_id ?? "";
+      this.output.line(`  calls for: ${action.action_type} ${what}`);
+    }
+  }
+
+  private sayEvents(): void {
+    const events = this.events();
+    if (events.length === 0) this.output.line("no event can be taken here");
+    const own = this.subject.entity_id;
+    for (const { event_type: event, label, guarded, entity_id: entity } of events) {
+      const where = entity === own ? "" : `  (${entity})`;
+      this.output.line(`${event}${guarded ? "?" : ""}  ${label}${where}`);
+    }
+  }
+
+  private sayWhy(words: string): void {
+    const { event, params, target } = this.addressed(words);
+    const body = { event_type: event, params, ...(target === undefined ? {} : { target }) };
+    const explanation = this.simulation.expect("explain", { ...this.subject, body }) as Explanation;
+    for (const line of explained(explanation, this.output.style, this.simulation.now()))
+      this.output.line(line);
+  }
+
+  private sayState(): void {
+    const say = (snapshot: Snapshot, depth: number): void => {
+      const {
+        machine_id: machine,
+        entity_id: entity,
+        current_state: state,
+        state_version: version,
+      } = snapshot;
+      const { status } = (snapshot as { instance?: { status?: string } }).instance ?? {};
+      const ended = status === undefined || status === "active" ? "" : `, ${status}`;
+      this.output.line(
+        `${"  ".repeat(depth)}${machine} ${entity}: ${shownState(state)} (version ${version}${ended})`,
+      );
+      for (const child of snapshot.children ?? []) say(child, depth + 1);
+    };
+    say(this.entity(), 0);
+  }
+
+  private sayDue(): void {
+    const due = this.simulation.expect("due") as {
+      at: number;
+      entity_id: string;
+      region: string;
+      state: string;
+    } | null;
+    if (due === null) return this.output.line("no timeout is due");
+    const { at, entity_id: entity, state } = due;
+    this.output.line(
+      `${entity} in ${state}: in ${shownDuration(at - this.simulation.now())}, at ${shownTime(at)}`,
+    );
+  }
+
+  private advance(words: string): void {
+    const [word] = split(words);
+    const now = this.simulation.now();
+    const to = this.timeOf(word, now);
+    if (to < now) throw new Refusal(`the clock is at ${shownTime(now)} and does not go back; \`undo\` does`);
+    const fired = this.simulation.expect("advance", { to }) as { timeouts?: readonly unknown[] };
+    this.output.line(`it is ${shownTime(to)}, ${shownDuration(to - now)} later`);
+    for (const timeout of fired.timeouts ?? []) this.output.line(`  ${this.timeoutText(timeout)}`);
+  }
+
+  private timeOf(word: string, now: number): number {
+    if (word === "due" || word === "") {
+      const due = this.simulation.expect("due") as { at: number } | null;
+      if (due === null) throw new Refusal("no timeout is due; say how long, such as `advance 10m`");
+      return Math.max(due.at, now);
+    }
+    const duration = durationOf(word);
+    return duration === undefined ? timeOf("the time", word) : now + duration;
+  }
+
+  private timeoutText(timeout: unknown): string {
+    return JSON.stringify(timeout);
+  }
+
+  private sayHistory(): void {
+    const rows = this.simulation.expect("history", { ...this.subject, order: "id" }) as Record<
+      string,
+      unknown
+    >[];
+    if (rows.length === 0) this.output.line("nothing happened yet");
+    for (const row of rows) {
+      const region = row["region"] === "_" ? "" : `${String(row["region"])}: `;
+      const params = JSON.stringify(row["event_params"]);
+      const given = params === "{}" || params === undefined ? "" : ` ${params}`;
+      this.output.line(
+        `${shownTime(Number(row["timestamp"]))}  ${region}${String(row["from_state"])} → ${String(row["to_state"])}  ${String(row["event_type"])}${given}`,
+      );
+    }
+  }
+
+  private sayEffects(): void {
+    const effects = this.simulation.expect("effects") as unknown;
+    if (Array.isArray(effects) && effects.length === 0) return this.output.line("no action was called for");
+    this.output.json(effects);
+  }
+
+  private go(op: "undo" | "redo", words: string): void {
+    const count = words.trim() === "" ? 1 : Number(words);
+    if (!Number.isInteger(count) || count < 1) throw new Refusal(`\`${words}\` is no number of steps`);
+    const { done } = this.simulation.steps();
+    const to = op === "undo" ? done - count : done + count;
+    this.simulation.expect(op, { to });
+    const entities = this.simulation.perform("entity", this.subject);
+    this.output.line(
+      `${this.simulation.steps().done} of ${this.simulation.steps().steps.length} steps are done`,
+    );
+    if (entities.status >= 300)
+      this.output.line(`\`${this.subject.entity_id}\` is not made yet; \`redo\` makes it`);
+  }
+
+  private saySteps(): void {
+    const { done, steps } = this.simulation.steps();
+    steps.forEach(({ op, args }, index) => {
+      const mark = index < done ? " " : "-";
+      const { body, ...rest } = args as { body?: { event_type?: string; machine_id?: string } };
+      const what = body?.event_type ?? body?.machine_id ?? "";
+      const told = [op, what, ...Object.values(rest).map(String)].filter((text) => text !== "");
+      this.output.line(`${mark} ${index + 1}  ${told.join(" ")}`);
+    });
+  }
+
+  private make(words: string): void {
+    const [machine, after] = split(words);
+    const [entity, context] = split(after);
+    if (entity === "")
+      throw new Refusal("a machine and an id are needed: `new <machine> <entity> [context]`");
+    const body = { entity_id: entity, context: paramsOf(context) };
+    this.simulation.expect("create", { machine_id: machine, body });
+    this.subject = { machine_id: machine, entity_id: entity };
+    this.sayState();
+  }
+
+  private use(words: string): void {
+    const [machine, after] = split(words);
+    const [entity] = split(after);
+    const subject = { machine_id: machine, entity_id: entity };
+    this.simulation.expect("entity", subject);
+    this.subject = subject;
+    this.sayState();
+  }
+
+  private sayEntities(): void {
+    const entities = this.simulation.expect("entities") as Snapshot[];
+    for (const { machine_id: machine, entity_id: entity, current_state: state } of entities) {
+      this.output.line(`${machine} ${entity}: ${shownState(state)}`);
+    }
+  }
+
+  private draw(words: string): void {
+    const [format] = split(words);
+    const asked = { ...this.subject, format: format === "" ? "mermaid" : format };
+    this.output.line(String(this.simulation.expect("diagram", asked)).trimEnd());
+  }
+
+  private save(words: string): void {
+    const file = words.trim();
+    if (file === "") throw new Refusal("a file is needed: `save <file>`");
+    const scenario = this.simulation.scenario();
+    try {
+      writeFileSync(resolve(this.cwd, file), `${JSON.stringify(scenario, null, 2)}\n`);
+    } catch (error) {
+      throw new Refusal(`\`${file}\` cannot be written: ${(error as Error).message}`);
+    }
+    this.output.line(`written to ${file}; \`statewright check ${file}\` plays it`);
+  }
+
+  private sayHelp(): void {
+    const width = Math.max(...Object.values(this.verbs).map(({ form }) => form.length));
+    const line = (form: string, help: string) => this.output.line(`  ${form.padEnd(width)}  ${help}`);
+    line("<event> [params]", "sends an event; params are name=value words or a JSON object");
+    for (const { form, help } of Object.values(this.verbs)) line(form, help);
+  }
+}

@@ -1,0 +1,15 @@
+// Where the files of the installed package are.
+
+import { fileURLToPath } from "node:url";
+
+/** The command stands two folders below the package's own. */
+const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Files and folders of the package. */
+export const PACKAGE = {
+  manifest: at("package.json"),
+  /** What `init` writes. */
+  templates: at("templates"),
+  /** The prebuilt Worker. */
+  worker: at("worker"),
+} as const;
