@@ -133,18 +133,18 @@ function placeOf(
   if (node.kind === "history") {
     return refuse('there are no history states; `"reentry": "resume"` has a child go on where it was');
   }
-  const entered = ancestorIn(scope, node);
-  if (entered === undefined) {
-    return leadsOut(scope, node, nodes)
-      ? { out: node }
-      : refuse("a transition moves one region, and cannot enter a state within another or leave the machine");
-  }
   const isOfRegion = scope.container !== scope.owner && state !== scope.container;
   if (
     (source === scope.owner && scope.container !== scope.owner) ||
     (reenter && isOfRegion && source === scope.container)
   ) {
     return refuse("it would enter all regions of the parallel state anew; a transition moves one region");
+  }
+  const entered = ancestorIn(scope, node);
+  if (entered === undefined) {
+    return leadsOut(scope, node, nodes)
+      ? { out: node }
+      : refuse("a transition moves one region, and cannot enter a state within another or leave the machine");
   }
   if (!startsAt(entered, node, nodes)) {
     return refuse("a child machine starts in its initial state; another one cannot be entered from outside");
