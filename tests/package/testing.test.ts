@@ -335,6 +335,68 @@ test("every definition of docs/definitions.md has ways to all that it says, and 
   }
 });
 
+/** Flat machines without guards: what they can reach is a matter of their graph. */
+const graphs = fc
+  .record({
+    size: fc.integer({ min: 1, max: 8 }),
+    edges: fc.array(fc.tuple(fc.nat(7), fc.nat(7), fc.constantFrom("a", "b", "c")), { maxLength: 20 }),
+  })
+  .map(({ size, edges }) => {
+    const states = Array.from({ length: size }, (_, index) => `s${index}`);
+    const transitions = edges
+      .filter(([from, to]) => from < size && to < size)
+      .map(([from, to, on]) => ({ from: `s${from}`, to: `s${to}`, on }));
+    return { states, transitions };
+  });
+
+test("of random machines, every state is visited as early as their graph allows, and only the unreachable are missed", () => {
+  fc.assert(
+    fc.property(graphs, ({ states, transitions }) => {
+      const definition: JsonDefinition = { machine_id: "random", states, initial_state: "s0", transitions };
+      const machine = defineMachine(definition);
+      // The first transition in definition order takes the event.
+      const taken = transitions.filter(
+        ({ from, on }, index) =>
+          transitions.findIndex((other) => other.from === from && other.on === on) === index,
+      );
+      const distances = new Map([["s0", 0]]);
+      for (const [state, distance] of distances) {
+        for (const { from, to } of taken)
+          if (from === state && !distances.has(to)) distances.set(to, distance + 1);
+      }
+      const found = paths(machine);
+      const visits = new Map([["s0", 0]]);
+      const moves = new Set<string>();
+      for (const { steps, context } of found) {
+        [...play(machine, steps, { context })].forEach(({ after, commits }, index) => {
+          const state = String(after.current_state);
+          visits.set(state, Math.min(visits.get(state) ?? Infinity, index + 1));
+          for (const { rows } of commits) {
+            for (const { from_state, to_state, event_type } of rows)
+              moves.add(`${from_state} ${to_state} ${event_type}`);
+          }
+        });
+      }
+      assert.deepEqual([...visits].sort(), [...distances].sort());
+      const reachable = taken.filter(({ from }) => distances.has(from));
+      assert.deepEqual(
+        [...moves].sort(),
+        [...new Set(reachable.map(({ from, to, on }) => `${from} ${to} ${on}`))].sort(),
+      );
+      const missed = found.missed.filter(({ kind }) => kind === "state").map(({ state }) => state);
+      assert.deepEqual(
+        missed,
+        states.filter((state) => !distances.has(state)),
+      );
+      // Each thing is covered once, or missed.
+      const covered = [...found].flatMap(({ covers }) => labels(covers));
+      assert.equal(new Set(covered).size, covered.length);
+      assert.equal(covered.length + found.missed.length, states.length + transitions.length);
+    }),
+    { numRuns: 200, seed: 2 },
+  );
+});
+
 test("coverage tells what histories missed", () => {
   const rows = [...play(order, [{ event: { type: "pay", params: { amount: 5 } } }])].flatMap(
     ({ commits }) => commits,
