@@ -345,6 +345,9 @@ impl Family {
 
     /// Makes another tree a part of this one: its root becomes a legacy child (R9).
     pub(super) fn adopt(&mut self, other: Self, place: &Place) {
+        let mut other = other;
+        self.number_entries();
+        other.number_entries();
         let base = self.tree().len();
         let to = |ix: EntityIx| EntityIx::at(base.saturating_add(ix.place()));
         for (ix, entity) in other.living.tree.entities() {
@@ -372,5 +375,19 @@ impl Family {
             of: to(row.of),
             ..row
         }));
+    }
+
+    /// Orders its entries by the rows that made them: those of another tree are ordered so as well.
+    fn number_entries(&mut self) {
+        let Self { living, known, .. } = self;
+        for place in 0..living.tree.len() {
+            let ix = EntityIx::at(place);
+            for entry in &mut living.tree.entity_mut(ix).entries {
+                let row = |key: &IdentityKey| known.get(&(ix, key.to_string().into()))?.row;
+                if let Some(row) = entry.key.as_ref().and_then(row) {
+                    entry.made = Made::Stored(row);
+                }
+            }
+        }
     }
 }

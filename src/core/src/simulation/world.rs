@@ -227,7 +227,7 @@ impl World {
         let missing = || Error::NoMachine(name.0.to_string());
         let registered = self.machines.get(&*name.0).ok_or_else(missing)?;
         let blueprint = Blueprint::of(Arc::clone(&registered.machine), Arc::clone(&self.library));
-        let others = self.others(&name.1);
+        let others = self.others(name);
         let (mut living, kept) = blueprint.create_beside(&name.1, context, others, self.now)?;
         living.tenant_id = Some(self.tenant.to_string());
         Ok((Family::new(living), kept))
@@ -242,26 +242,33 @@ impl World {
         at
     }
 
-    /// The entities that are nobody's and stand where a child of a tree may be made.
-    fn others(&self, root: &str) -> Vec<(MachineId, EntityId)> {
-        let below = self
-            .foreign
-            .iter()
-            .filter(|(_, id)| id.len() > root.len() && id.starts_with(root));
-        let ids = below
-            .filter_map(|(machine, id)| Some((MachineId::new(machine).ok()?, EntityId::named(id).ok()?)));
-        ids.collect()
+    /// The entities of other trees that may stand where a child of an entity would be made: below its own id.
+    fn others(&self, root: &Name) -> Vec<(MachineId, EntityId)> {
+        let alike = self.machines.keys().filter(|machine| **machine != root.0);
+        let alike = alike.map(|machine| (Arc::clone(machine), Arc::clone(&root.1)));
+        let below = |(_, id): &&Name| id.len() > root.1.len() && id.starts_with(&*root.1);
+        let below = self.foreign.iter().filter(below).cloned();
+        let mut names = Vec::new();
+        for family in alike
+            .chain(below)
+            .filter_map(|name| self.families.get(*self.names.get(&name)?))
+        {
+            let tree = family.iter().flat_map(|family| family.tree().entities());
+            names.extend(tree.map(|(_, entity)| (entity.machine().id().clone(), entity.id().clone())));
+        }
+        names
     }
 
     /// The same, of a family.
     pub(super) fn others_of(&self, at: usize) -> Vec<(MachineId, EntityId)> {
-        if self.foreign.is_empty() {
+        let Some(tree) = self.family(at).map(|family| family.tree()) else {
             return Vec::new();
+        };
+        if tree.is_family() {
+            self.others(&name_of(tree, EntityIx::ROOT))
+        } else {
+            Vec::new()
         }
-        let root = self
-            .family(at)
-            .map(|family| name_of(family.tree(), EntityIx::ROOT));
-        root.map(|(_, id)| self.others(&id)).unwrap_or_default()
     }
 
     /// Keeps the commits of a family.
@@ -395,7 +402,13 @@ impl World {
         let Some(mut family) = before else { return false };
         let place = family.legacy_place(machine, entity);
         let other = self.names.get(&name).copied();
-        let (Some(place), Some(other)) = (place, other.filter(|other| *other != at)) else {
+        let is_root = |other: &usize| {
+            let root = self
+                .family(*other)
+                .map(|family| name_of(family.tree(), EntityIx::ROOT));
+            *other != at && root.as_ref() == Some(&name)
+        };
+        let (Some(place), Some(other)) = (place, other.filter(is_root)) else {
             return false;
         };
         let Some(other) = self.families.get_mut(other).and_then(Option::take) else {
@@ -461,7 +474,8 @@ impl World {
             ..request.clone()
         };
         // Kept only where the event is not refused.
-        let before = (!self.foreign.is_empty()).then(|| self.clone());
+        let others = !self.others(name).is_empty();
+        let before = others.then(|| self.clone());
         let (row, effects) = (self.next_row, self.effects.len());
         let at = self.add(name, family);
         self.keep(at, &[kept], self.hops);
@@ -474,7 +488,7 @@ impl World {
             }
             self.names.retain(|_, of| *of != at);
             self.families.truncate(at);
-            self.foreign.clear();
+            self.foreign.retain(|foreign| foreign != name);
             self.next_row = row;
             self.effects.truncate(effects);
         }
