@@ -28,7 +28,7 @@ export interface StatewrightWorker {
 /** Bindings and variables as docs/worker-package.md names them, and a user's own. */
 export type WorkerEnv = object;
 
-/** What a user adds to the service. Handlers of other kinds (`queue`, `email`, …) are kept as they are. */
+/** What a user adds to the service. Handlers of other kinds are kept as they are; the runtime's types say what they are given. */
 export interface WorkerHooks<Env extends WorkerEnv = WorkerEnv> {
   /**
    * Gets every request, before the service does, and answers it: by itself, or with what `next` answers, changed or not. `next` gives the
@@ -51,6 +51,11 @@ export interface WorkerHooks<Env extends WorkerEnv = WorkerEnv> {
     context: WorkerContext,
     next: () => Promise<void>,
   ): void | Promise<void>;
+
+  queue?(batch: never, env: Env, context: WorkerContext): unknown;
+  email?(message: never, env: Env, context: WorkerContext): unknown;
+  tail?(events: never, env: Env, context: WorkerContext): unknown;
+  trace?(traces: never, env: Env, context: WorkerContext): unknown;
 }
 
 /** What a Worker's main module exports as its default. */
@@ -74,10 +79,9 @@ export default service;
  *
  * Durable Objects and other entry points of the same module are exported beside it, as ever.
  */
-export function createWorker<
-  Env extends WorkerEnv = WorkerEnv,
-  Hooks extends WorkerHooks<Env> = WorkerHooks<Env>,
->(hooks: Hooks & WorkerHooks<Env>): Omit<Hooks, keyof WorkerHandler> & WorkerHandler<Env> {
+export function createWorker<Env extends WorkerEnv = WorkerEnv>(
+  hooks: WorkerHooks<Env>,
+): Omit<WorkerHooks<Env>, keyof WorkerHandler> & WorkerHandler<Env> {
   return {
     ...hooks,
     async fetch(request, env, context) {

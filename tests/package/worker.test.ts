@@ -1,0 +1,229 @@
+// `statewright/worker` in a project as `init` writes it: wrangler bundles it, migrates its database, and it serves; so it
+// does with hooks around it.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+
+import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
+import { COMPATIBILITY_DATE } from "../../scripts/runtime.ts";
+import { createClient, StatewrightError } from "../../src/js/lib/client.ts";
+import { order } from "../http/support.ts";
+
+const TEMPLATES = join(ROOT, "src", "js", "templates");
+const KEY = "worker-key";
+
+/** A project with the files of `init` and the package installed; others of its files in place of the template's. */
+function project(name: string, own: Record<string, string> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), `statewright-${name}-`));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const path of readdirSync(TEMPLATES, { recursive: true, encoding: "utf8" })) {
+    if (!/\.\w+$|_gitignore$/.test(path)) continue;
+    const text = readFileSync(join(TEMPLATES, path), "utf8");
+    const target = join(folder, path.replace(/(^|\/)_/, "$1."));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text.replaceAll("__NAME__", name).replaceAll("__VERSION__", "0.1.0"));
+  }
+  for (const [path, text] of Object.entries(own)) writeFileSync(join(folder, path), text);
+  const modules = join(folder, "node_modules");
+  cpSync(PACKAGE_DIR, join(modules, "statewright"), { recursive: true });
+  for (const other of ["wrangler", "openapi-fetch"]) {
+    symlinkSync(join(ROOT, "node_modules", other), join(modules, other));
+  }
+  return folder;
+}
+
+function wrangler(folder: string, ...args: string[]): string {
+  const command = join(ROOT, "node_modules", ".bin", "wrangler");
+  const run = spawnSync(process.execPath, [command, ...args], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" },
+  });
+  assert.equal(run.status, 0, `${run.stdout}${run.stderr}`);
+  return run.stdout;
+}
+
+/** Runs the Worker that wrangler would deploy, with the database that it migrated. */
+async function run(folder: string, more: object = {}) {
+  const shown = wrangler(folder, "deploy", "--dry-run", "--outdir", "bundle");
+  wrangler(folder, "d1", "migrations", "apply", "DB", "--local", "--persist-to", "local");
+  const bundle = join(folder, "bundle");
+  const modules = readdirSync(bundle)
+    .filter((file) => /\.(js|wasm)$/.test(file))
+    .sort((one) => (one === "index.js" ? -1 : 1))
+    .map((path) => {
+      const contents = readFileSync(join(bundle, path));
+      return path.endsWith(".wasm")
+        ? ({ type: "CompiledWasm", path, contents } as const)
+        : ({ type: "ESModule", path, contents: contents.toString() } as const);
+    });
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      name: "project",
+      modules,
+      compatibilityDate: COMPATIBILITY_DATE,
+      bindings: { ENVIRONMENT: "production", API_KEY: KEY, LOG_LEVEL: "error" },
+      d1Databases: { DB: "00000000-0000-0000-0000-000000000000" },
+      resourcePersistencePath: join(folder, "local", "v3"),
+      cf: false,
+      telemetry: { enabled: false },
+      logRequests: false,
+      log: new Log(LogLevel.NONE),
+      ...more,
+    }),
+  );
+  after(() => miniflare.dispose());
+  const url = (await miniflare.ready).origin;
+  const scheduled = async (cron: string, scheduledTime = new Date(Date.now() - 60_000)) => {
+    const worker = (await miniflare.getWorker()) as unknown as {
+      scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown>;
+    };
+    await worker.scheduled({ scheduledTime, cron });
+  };
+  return { url, shown, scheduled, client: createClient({ url, apiKey: KEY, tenant: "demo" }) };
+}
+
+test("a project of the templates deploys the service, with its database migrated from the package", async () => {
+  const folder = project("shop");
+  const lines = readFileSync(join(folder, "src/index.ts"), "utf8").trimEnd().split("\n");
+  assert.ok(lines.length <= 3, "three lines");
+  const { shown, client, url } = await run(folder);
+  assert.match(shown, /env\.DB \(shop\)/);
+  assert.match(shown, /env\.ENVIRONMENT \("production"\)/);
+
+  const definition = JSON.parse(readFileSync(join(folder, "machines/order.json"), "utf8")) as typeof order;
+  const { valid, warnings } = await client.machines.validate(definition);
+  assert.deepEqual([valid, warnings], [true, []]);
+  await client.machines.create(definition);
+  await client.entities.create("order", { entity_id: "o-1" });
+  const event = { event_type: "pay", params: { amount: 1 } };
+  assert.equal((await client.entities.transition("order", "o-1", event)).transition, "placed → paid");
+  const stranger = createClient({ url, apiKey: "wrong", tenant: "demo" });
+  await assert.rejects(stranger.machines.list(), (error: StatewrightError) => error.code === "UNAUTHORIZED");
+});
+
+test("the templates say what the rest of the repository says", () => {
+  const read = (path: string) => readFileSync(join(TEMPLATES, path), "utf8");
+  const config = read("wrangler.toml");
+  assert.match(config, new RegExp(`^compatibility_date = "${COMPATIBILITY_DATE}"$`, "m"));
+  const ours = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  for (const line of config.matchAll(/^[A-Z_]+ = ".*"$/gm)) assert.ok(ours.includes(line[0]), line[0]);
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  assert.ok(read("package.json").includes(`"wrangler": "^${devDependencies["wrangler"]}"`));
+});
+
+const HOOKED = `
+import { DurableObject } from "cloudflare:workers";
+import { createClient } from "statewright/client";
+import { createWorker } from "statewright/worker";
+
+const seen: string[] = [];
+
+export class Counter extends DurableObject {
+  async next(): Promise<number> {
+    const value = ((await this.ctx.storage.get<number>("value")) ?? 0) + 1;
+    await this.ctx.storage.put("value", value);
+    return value;
+  }
+}
+
+export default createWorker({
+  async fetch(request: Request, env: any, context, next) {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/hello") return new Response("Hello");
+    if (pathname === "/seen") return Response.json(seen);
+    if (pathname === "/count") return Response.json(await env.COUNTER.getByName("one").next());
+    if (pathname === "/queue") return new Response(await env.OWN.send("one"));
+    if (pathname === "/fail") throw new Error("a hook's own");
+    if (pathname === "/states") {
+      const service = createClient({ url: request.url.replace(/states$/, ""), apiKey: env.API_KEY, tenant: "demo", fetch: next });
+      return Response.json(await service.machines.counts("order"));
+    }
+    if (pathname.startsWith("/flows/")) {
+      return next(new Request(request.url.replace("/flows/", "/"), request));
+    }
+    const response = await next();
+    if (response.status !== 404 || pathname.startsWith("/api/")) return response;
+    return new Response("nothing here", { status: 404, headers: { "x-own": "yes" } });
+  },
+  async scheduled(event, env, context, next) {
+    seen.push(event.cron);
+    if (event.cron === "* * * * *") await next();
+  },
+  queue() {
+    seen.push("queue");
+  },
+});
+`;
+
+test("hooks answer before the service and after it, and what they do not touch is the service's", async () => {
+  const folder = project("hooked", { "src/index.ts": HOOKED });
+  const { url, client, scheduled } = await run(folder, {
+    durableObjects: { COUNTER: "Counter" },
+    queueConsumers: { own: { maxBatchTimeout: 0 } },
+    queueProducers: { OWN: "own" },
+  });
+  const get = (path: string) => fetch(url + path);
+  const text = async (path: string) => (await get(path)).text();
+
+  assert.equal(await text("/hello"), "Hello");
+  const lost = await get("/nowhere");
+  assert.deepEqual([lost.status, lost.headers.get("x-own")], [404, "yes"]);
+  assert.equal((await get("/api/machines")).status, 401, "the service's key is asked for as ever");
+  assert.equal((await get("/fail")).status, 500);
+
+  const timed = {
+    ...order,
+    transitions: [
+      ...order.transitions,
+      { from: "pending", to: "shipped", on: "$timeout", guard: { after_ms: 1 } },
+    ],
+  };
+  await client.machines.create(timed);
+  await client.entities.create("order", { entity_id: "o-1" });
+  const mounted = createClient({ url: `${url}/flows`, apiKey: KEY, tenant: "demo" });
+  const { transition } = await mounted.entities.transition("order", "o-1", { event_type: "nothing" });
+  assert.equal(transition, null);
+  await client.entities.create("order", { entity_id: "o-2" });
+  assert.equal(await text("/count"), "1");
+  assert.equal(await text("/count"), "2", "a Durable Object of the same module");
+
+  await scheduled("0 3 * * *");
+  const pending = (await client.machines.counts("order")).find(({ state }) => state === "pending");
+  assert.equal(pending?.entities, 1, "a trigger of one's own is no pass over timers");
+  await scheduled("* * * * *");
+  assert.deepEqual(JSON.parse(await text("/states")), [{ region: "_", state: "shipped", entities: 2 }]);
+  assert.deepEqual(JSON.parse(await text("/seen")), ["0 3 * * *", "* * * * *"]);
+  await get("/queue");
+  for (let tries = 0; !(await text("/seen")).includes("queue"); tries += 1) {
+    assert.ok(tries < 100, "a handler of another kind");
+    await new Promise((wait) => setTimeout(wait, 50));
+  }
+});
+
+test("elsewhere, importing it says what to import instead", () => {
+  for (const script of ['import "statewright/worker"', 'require("statewright/worker")']) {
+    const type = script.startsWith("import") ? "module" : "commonjs";
+    const args = [`--input-type=${type}`, "--eval", script];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /runs on Cloudflare's workerd alone.*statewright\/engine/);
+  }
+});
