@@ -27,14 +27,7 @@ export interface Transcript {
 }
 
 /** Steps that only look at what a session does not have; the rest of their cases is told without them. */
-const LOOKS_ELSEWHERE = new Set([
-  "machine",
-  "machines",
-  "entities",
-  "counts",
-  "scheduler",
-  "revisions",
-]);
+const LOOKS_ELSEWHERE = new Set(["machine", "machines", "entities", "counts", "scheduler", "revisions"]);
 
 /** What a session does not do, and why. */
 const NOT_IN_A_SESSION = new Map<string, string>([
@@ -45,9 +38,6 @@ const NOT_IN_A_SESSION = new Map<string, string>([
   ["deliver", "a session sends nothing"],
   ["validate", "it is asked of `validate`, not of a session"],
 ]);
-
-/** Keys of a request's body that only a service reads. */
-const SERVICE_KEYS = ["dry_run", "explain", "dispatch"];
 
 /** Why a step is not told in a session, or undefined. */
 function reason(step: Step): string | undefined {

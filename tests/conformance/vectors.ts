@@ -1,15 +1,10 @@
 // Runs the conformance vectors of tests/vectors, by their README, against any host that takes HTTP requests: a service, or
-// an engine that answers them in-process.
+// an engine that answers them in-process. It uses nothing of Node.js, so that it runs where the engine does.
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-
-import { ROOT } from "../../scripts/paths.ts";
 import { at, differs, type Fields, filled, isFields, type Json, parse } from "./matching.ts";
 
-const FOLDER = join(ROOT, "tests", "vectors");
 /** The contracts that a case runs under, unless it names its own. */
-export const CONTRACTS = ["statewright.v1", "statemachine-e1e4.v1"];
+const CONTRACTS = ["statewright.v1", "statemachine-e1e4.v1"];
 /** The clock at offset 0 of a case that names none. */
 export const START = 1_700_000_000_000;
 
@@ -84,27 +79,10 @@ export interface Host {
 /** What every case runs with: receivers that fail are asked again after the case is over. */
 export const SETTINGS = {
   PERSONALITIES: "state",
-  SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+  // 32 bytes of 7.
+  SECRETS_KEY: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
   ACTION_RETRIES: "3600",
 };
-
-/** The cases of a file. */
-export interface File {
-  /** Its name, without `.json`. */
-  readonly topic: string;
-  readonly cases: readonly Case[];
-}
-
-/** All files, or what `VECTOR` in the environment names of them: a file, or a part of the names of cases. */
-export function files(only = process.env["VECTOR"]): File[] {
-  const names = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
-  return names.sort().map((name) => {
-    const topic = name.slice(0, -".json".length);
-    const cases = parse(readFileSync(join(FOLDER, name), "utf8")) as unknown as Case[];
-    const asked = ({ name }: Case) => only === undefined || topic === only || name.includes(only);
-    return { topic, cases: cases.filter(asked) };
-  });
-}
 
 /** Writes the contract at hand into a definition that names none. */
 export function under(contract: string, definition: Json | undefined): Json | undefined {
@@ -285,34 +263,24 @@ export async function run(host: Host, test: Case, contract: string): Promise<str
   return undefined;
 }
 
-/** What came of running all files on a host. */
-export interface Outcome {
-  /** How many runs each file had, by topic. */
-  readonly runs: ReadonlyMap<string, number>;
-  /** What is wrong, a run a line. */
-  readonly failures: readonly string[];
+/** The contracts of a case. */
+export function contractsOf(one: Case): readonly string[] {
+  return one.contracts ?? CONTRACTS;
 }
 
-/** Runs all files on a host, but for the cases that cannot be told there. */
-export async function runAll(host: Host, excluded: ReadonlyMap<string, string>): Promise<Outcome> {
-  const runs = new Map<string, number>();
+/** Runs cases on a host, each under its contracts; says how many runs there were, and what is wrong. */
+export async function runCases(
+  host: Host,
+  cases: readonly Case[],
+): Promise<{ runs: number; failures: string[] }> {
+  let runs = 0;
   const failures: string[] = [];
-  for (const { topic, cases } of files()) {
-    let count = 0;
-    for (const one of cases) {
-      if (excluded.has(one.name)) continue;
-      for (const contract of one.contracts ?? CONTRACTS) {
-        count += 1;
-        const failure = await run(host, one, contract);
-        if (failure !== undefined) failures.push(`${one.name} (${contract}): ${failure}`);
-      }
+  for (const one of cases) {
+    for (const contract of contractsOf(one)) {
+      runs += 1;
+      const failure = await run(host, one, contract);
+      if (failure !== undefined) failures.push(`${one.name} (${contract}): ${failure}`);
     }
-    runs.set(topic, count);
   }
   return { runs, failures };
-}
-
-/** The names of all cases. */
-export function names(): Set<string> {
-  return new Set(files("").flatMap(({ cases }) => cases.map(({ name }) => name)));
 }

@@ -8,9 +8,10 @@ mod explanations;
 mod instances;
 mod machine;
 mod outcomes;
+mod session;
 mod text;
 
-use bindings::exports::statewright::core::machines;
+use bindings::exports::statewright::core::{machines, sessions};
 
 /// What the component exports.
 struct Component;
@@ -20,5 +21,13 @@ impl machines::Guest for Component {
 
     fn validate(definition: String) -> Result<machines::Validation, machines::Error> {
         machine::validate(&definition)
+    }
+}
+
+impl sessions::Guest for Component {
+    type Session = session::Simulated;
+
+    fn check(scenario: String) -> Result<sessions::Checked, sessions::Error> {
+        session::check(&scenario)
     }
 }
