@@ -1547,9 +1547,9 @@ export interface components {
     readonly ProblemDetail: {
       /**
        * Format: int64
-       * @description Of `VERSION_CONFLICT`: the version that the entity has.
+       * @description Of `VERSION_CONFLICT`: the version that the entity has; null where it does not exist.
        */
-      readonly actual?: number;
+      readonly actual?: number | null;
       /**
        * @description Names are stable.
        * @enum {string}
