@@ -5,6 +5,7 @@
 
 mod instance;
 mod machine;
+mod session;
 mod steps;
 
 use serde::Serialize;
@@ -18,6 +19,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use instance::{WasmInstance, WasmInstances};
 pub use machine::{WasmMachine, validate};
+pub use session::{WasmSession, check_scenario};
 pub use steps::WasmSteps;
 
 /// A result as JSON text.
@@ -26,6 +28,7 @@ fn told(result: &impl Serialize) -> Result<String, JsValue> {
 }
 
 /// What is thrown.
+#[expect(clippy::needless_pass_by_value, reason = "it is what errors are mapped by")]
 fn thrown(error: Error) -> JsValue {
     Value::Object(error.body()).to_string().into()
 }

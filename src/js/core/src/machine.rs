@@ -145,6 +145,10 @@ impl WasmMachine {
     ///
     /// # Errors
     /// The format is unknown, or the snapshot cannot be read.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a text that may be missing crosses as one of its own"
+    )]
     pub fn diagram(&self, format: Option<String>, snapshot: Option<String>) -> Result<String, JsValue> {
         let current = match snapshot {
             Some(snapshot) => Some(self.living(&snapshot)?.tree().root().configuration()),
