@@ -51,7 +51,11 @@ export function importXState(machine: unknown, options: ImportOptions = {}): Imp
   const notes = new Notes();
   const { config, delays } = configOf(machine);
   if (!isObject(config["states"]) && config["type"] !== "parallel") {
-    throw refusal("it has no `states`");
+    throw refusal(
+      Array.isArray(config["states"])
+        ? "its `states` is a list, as in a definition of Statewright"
+        : "it has no `states`",
+    );
   }
   const id = options.machineId ?? (typeof config["id"] === "string" ? config["id"] : "machine");
   const nodes = new Nodes(config, typeof config["id"] === "string" ? config["id"] : "(machine)", notes);

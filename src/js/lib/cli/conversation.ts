@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 
 import type { Answer, Explanation, PossibleEvent, Snapshot, TargetStep } from "../typed.ts";
 import { explained, shownState } from "./explained.ts";
-import { jsonOf } from "./files.ts";
 import { nearest } from "./nearest.ts";
+import { paramsOf, split } from "./params.ts";
 import { Refusal } from "./refusal.ts";
 import { type Expectation, problemOf, type Reply, type Simulation } from "./simulation.ts";
 import type { Output } from "./terminal.ts";
@@ -23,31 +23,6 @@ interface Verb {
   readonly form: string;
   readonly help: string;
   say(words: string): void;
-}
-
-/** A word, and what stands after it. */
-function split(line: string): [word: string, rest: string] {
-  const match = /^(\S+)\s*([^]*)$/.exec(line.trim());
-  return [match?.[1] ?? "", match?.[2] ?? ""];
-}
-
-/** Params as they are typed: a JSON object, or `name=value` words, where a value that is no JSON is text. */
-export function paramsOf(text: string): Record<string, unknown> {
-  if (text.trim() === "") return {};
-  if (text.trimStart().startsWith("{")) return jsonOf("params", text.trim()).value as Record<string, unknown>;
-  const params: Record<string, unknown> = {};
-  for (const [word] of text.matchAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g)) {
-    const at = word.indexOf("=");
-    const value = word.slice(at + 1).replace(/^'([^]*)'$/, '"$1"');
-    try {
-      params[word.slice(0, at)] = JSON.parse(value);
-    } catch {
-      params[word.slice(0, at)] = value;
-    }
-  }
-  const left = text.replaceAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g, "").trim();
-  if (left !== "") throw new Refusal(`\`${left}\` is no param; write name=value, or a JSON object`);
-  return params;
 }
 
 /** Speaks with a simulation about one entity at a time. */

@@ -54,19 +54,39 @@ function typesOf(definition: Definition, name: string, { definitions }: TypeText
       `What guards of \`${id}\` look at, by event: a param, or else a field of the context.`,
       `export interface ${name}Fields {`,
       ...fields.map(
-        ([event, fields]) => `  readonly ${key(event)}: { ${[...fields].map(field).join(" ")} };`,
+        ([event, fields]) => `  readonly ${key(event)}: { ${[...fields].map(field).join("; ")} };`,
       ),
       "}",
     );
   }
   if (definitions) {
-    const text = JSON.stringify(definitionOnly(definition), null, 2);
+    const text = literal(definitionOnly(definition), "");
     lines.push(
       comment([...about, `\`${id}\`, for \`defineMachine\`.`]),
       `export const ${name.replace(/^./u, (letter) => letter.toLowerCase())} = ${text} as const;`,
     );
   } else lines.pop();
   return lines.join("\n");
+}
+
+/** JSON as people write it in TypeScript: on one line where it fits. */
+function literal(value: unknown, indent: string): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const inner = `${indent}  `;
+  const isList = Array.isArray(value);
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  const parts = (deeper: string) =>
+    isList
+      ? value.map((item: unknown) => literal(item, deeper))
+      : Object.entries(value).map(([name, item]) => `${key(name)}: ${literal(item, deeper)}`);
+  const flat = parts(inner).join(", ");
+  if (!flat.includes("\n") && flat.length + indent.length < 90) {
+    if (flat === "") return open + close;
+    return isList ? `[${flat}]` : `{ ${flat} }`;
+  }
+  return `${open}\n${parts(inner)
+    .map((part) => `${inner}${part},\n`)
+    .join("")}${indent}${close}`;
 }
 
 /** A definition without what a service adds to it. */
@@ -105,7 +125,7 @@ function typeOf(op: string, value: unknown): string {
 }
 
 function field([name, types]: [string, Set<string>]): string {
-  return `readonly ${key(name)}?: ${[...types].sort().join(" | ")};`;
+  return `readonly ${key(name)}?: ${[...types].sort().join(" | ")}`;
 }
 
 function union(names: readonly string[]): string {

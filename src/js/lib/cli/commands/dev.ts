@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, relative, resolve } from "node:path";
 
-import { createClient } from "../../client.ts";
+import type { Client } from "../../client.ts";
 import { StatewrightError } from "../../errors.ts";
 import type { Definition } from "../../operations.ts";
 import { canonical } from "../../same.ts";
@@ -72,6 +72,7 @@ export const dev: Command = {
     }
     try {
       const key = settings["API_KEY"] ?? "";
+      const { createClient } = await import("../../client.ts");
       const service = createClient({ url: runtime.url, tenant, apiKey: key, retries: 0 });
       // In development the Worker brings the database up to its schema with its first request.
       await service.machines.list({ limit: 1 }).catch((error: unknown) => {
@@ -106,7 +107,7 @@ async function definitionsOf(given: Given, terminal: Terminal): Promise<Definiti
 }
 
 /** Registers a machine; a new revision where it is another than before. */
-async function register(service: ReturnType<typeof createClient>, definition: Definition): Promise<string> {
+async function register(service: Client, definition: Definition): Promise<string> {
   const id = definition.machine_id ?? "";
   try {
     await service.machines.create(definition);
@@ -188,24 +189,20 @@ function portIsFree(port: number, host: string): Promise<void> {
 
 /** Drives the scheduled handler, one pass after another, until it is told to stop. */
 async function drive(runtime: Runtime, seconds: number, stopped: AbortSignal, output: Output): Promise<void> {
+  const end = new Promise<void>((ended) => {
+    stopped.addEventListener("abort", () => ended(), { once: true });
+    if (stopped.aborted) ended();
+  });
   while (!stopped.aborted) {
     try {
-      await Promise.race([runtime.scheduled(), aborted(stopped)]);
+      await Promise.race([runtime.scheduled(), end]);
     } catch (error) {
       // Ctrl-C reaches the runtime as well, and may reach it first.
-      await new Promise((wait) => setTimeout(wait, 200));
-      if (!stopped.aborted) {
-        output.note(`a pass over the timers failed: ${String(error)}`);
-      }
+      await Promise.race([end, new Promise((wait) => setTimeout(wait, 200))]);
+      if (!stopped.aborted) output.note(`a pass over the timers failed: ${String(error)}`);
     }
-    await new Promise<void>((wake) => {
-      const timer = setTimeout(wake, seconds * 1000);
-      stopped.addEventListener("abort", () => (clearTimeout(timer), wake()), { once: true });
-      if (stopped.aborted) (clearTimeout(timer), wake());
-    });
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([end, new Promise((wait) => (timer = setTimeout(wait, seconds * 1000)))]);
+    clearTimeout(timer);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => signal.addEventListener("abort", () => done(), { once: true }));
 }

@@ -5,6 +5,7 @@ import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { explained } from "../explained.ts";
 import { isObject, objectOf, readDefinitions, readSource } from "../files.ts";
+import { paramsOf, split } from "../params.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 import { SERVICE, serviceOf } from "../service.ts";
 import type { Output, Terminal } from "../terminal.ts";
@@ -49,7 +50,7 @@ export const explain: Command = {
   words: { least: 2, most: 3, what: "a file of a definition and an event" },
   examples: [
     `statewright explain order.json pay --params '{"amount": 5}'`,
-    "statewright explain order.json ship --after pay",
+    "statewright explain order.json ship --after 'pay amount=25'",
     "statewright explain --url http://localhost:3050 order o-1 pay",
   ],
   async run(given, output, terminal) {
@@ -67,7 +68,7 @@ interface Found {
   readonly now: number;
 }
 
-function paramsOf(given: Given): Record<string, unknown> {
+function eventParams(given: Given): Record<string, unknown> {
   return objectOf("--params", given.text("params") ?? "{}");
 }
 
@@ -86,7 +87,8 @@ async function local(given: Given, output: Output, terminal: Terminal): Promise<
   if (name === undefined) {
     snapshot = machine.create("entity", objectOf("--context", given.text("context") ?? "{}"), { now });
     for (const before of given.texts("after")) {
-      const sent = machine.send(snapshot, { type: before, params: {} }, { now });
+      const [type, words] = split(before);
+      const sent = machine.send(snapshot, { type, params: paramsOf(words) }, { now });
       if (sent.outcome === "refused") throw sent.error;
       if (sent.outcome === "no_transition") output.note(`--after ${before} moved nothing`);
       snapshot = sent.snapshot;
@@ -98,7 +100,7 @@ async function local(given: Given, output: Output, terminal: Terminal): Promise<
     snapshot = value as unknown as Snapshot;
     if (at === undefined && typeof value["updated_at"] === "number") now = value["updated_at"];
   }
-  return { explanation: machine.why(snapshot, { type: event, params: paramsOf(given) }, { now }), now };
+  return { explanation: machine.why(snapshot, { type: event, params: eventParams(given) }, { now }), now };
 }
 
 async function remote(given: Given, terminal: Terminal): Promise<Found> {
@@ -109,7 +111,7 @@ async function remote(given: Given, terminal: Terminal): Promise<Found> {
       hints: ["See `statewright explain --help`."],
     });
   }
-  const asked = { event_type: event, params: paramsOf(given) };
+  const asked = { event_type: event, params: eventParams(given) };
   const explanation = await service.entities.explain(machine, entity, asked);
   return { explanation: explanation as unknown as Explanation, now: Date.now() };
 }
