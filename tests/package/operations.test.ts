@@ -39,62 +39,72 @@ test("every route of the API has a method, but those that are no calls of a tena
   const record = { machine: "task", id: "t-1" };
   const sink = { type: "webhook", url: "https://example.com" } as const;
   const source = { machine: "order", scheme: { type: "github" }, secret: "s", mapping: {} };
-  const calls = [
-    all.machines.create(order),
-    all.machines.get("m"),
-    all.machines.list(),
-    all.machines.replace("m", order, { in_flight: "pin" }),
-    all.machines.delete("m"),
-    all.machines.validate({}),
-    all.machines.revisions("m"),
-    all.machines.counts("m"),
-    all.machines.diagram("m", { format: "dot" }),
-    all.entities.create("m", { entity_id: "e" }),
-    all.entities.get("m", "e", { tree: true }),
-    all.entities.list("m", { prefix: "e" }),
-    all.entities.delete("m", "e"),
-    all.entities.transition("m", "e", event),
-    all.entities.explain("m", "e", event),
-    all.entities.events("m", "e"),
-    all.entities.history("m", "e", { order: "id" }),
-    all.entities.release("m", "e"),
-    all.evaluate("m", named),
-    all.evaluateBatch("m", [named]),
-    all.records.create({ ...record, state: "open" }),
-    all.records.get(record),
-    all.records.transition({ ...record, from: "open", to: "done", expected_version: 1 }),
-    all.secrets.list(),
-    all.secrets.put("s", { value: "v" }),
-    all.secrets.rotate("s"),
-    all.secrets.delete("s"),
-    all.secrets.deletePrevious("s"),
-    all.subscriptions.create({ source: "records", sink }),
-    all.subscriptions.get("s"),
-    all.subscriptions.list(),
-    all.subscriptions.put("s", { source: "records", sink }),
-    all.subscriptions.delete("s"),
-    all.sources.list(),
-    all.sources.get("s"),
-    all.sources.put("s", source),
-    all.sources.delete("s"),
-    all.sources.try("s", { body: {} }),
-    all.outbox.list({ status: "dead" }),
-    all.outbox.get("o"),
-    all.outbox.redrive("o"),
-    all.outbox.cancel("o"),
-    all.outbox.redriveAll(),
-    all.outbox.cancelAll(),
-    all.receipts("k"),
-    all.scheduler(),
-    all.health(),
-  ];
-  await Promise.all(calls);
+  const calls: Record<string, () => PromiseLike<unknown>> = {
+    "machines.create": () => all.machines.create(order),
+    "machines.get": () => all.machines.get("m"),
+    "machines.list": () => all.machines.list(),
+    "machines.replace": () => all.machines.replace("m", order, { in_flight: "pin" }),
+    "machines.delete": () => all.machines.delete("m"),
+    "machines.validate": () => all.machines.validate({}),
+    "machines.revisions": () => all.machines.revisions("m"),
+    "machines.counts": () => all.machines.counts("m"),
+    "machines.diagram": () => all.machines.diagram("m", { format: "dot" }),
+    "entities.create": () => all.entities.create("m", { entity_id: "e" }),
+    "entities.get": () => all.entities.get("m", "e", { tree: true }),
+    "entities.list": () => all.entities.list("m", { prefix: "e" }),
+    "entities.delete": () => all.entities.delete("m", "e"),
+    "entities.transition": () => all.entities.transition("m", "e", event),
+    "entities.explain": () => all.entities.explain("m", "e", event),
+    "entities.events": () => all.entities.events("m", "e"),
+    "entities.history": () => all.entities.history("m", "e", { order: "id" }),
+    "entities.release": () => all.entities.release("m", "e"),
+    evaluate: () => all.evaluate("m", named),
+    evaluateBatch: () => all.evaluateBatch("m", [named]),
+    "records.create": () => all.records.create({ ...record, state: "open" }),
+    "records.get": () => all.records.get(record),
+    "records.transition": () =>
+      all.records.transition({ ...record, from: "open", to: "done", expected_version: 1 }),
+    "secrets.list": () => all.secrets.list(),
+    "secrets.put": () => all.secrets.put("s", { value: "v" }),
+    "secrets.rotate": () => all.secrets.rotate("s"),
+    "secrets.delete": () => all.secrets.delete("s"),
+    "secrets.deletePrevious": () => all.secrets.deletePrevious("s"),
+    "subscriptions.create": () => all.subscriptions.create({ source: "records", sink }),
+    "subscriptions.get": () => all.subscriptions.get("s"),
+    "subscriptions.list": () => all.subscriptions.list(),
+    "subscriptions.put": () => all.subscriptions.put("s", { source: "records", sink }),
+    "subscriptions.delete": () => all.subscriptions.delete("s"),
+    "sources.list": () => all.sources.list(),
+    "sources.get": () => all.sources.get("s"),
+    "sources.put": () => all.sources.put("s", source),
+    "sources.delete": () => all.sources.delete("s"),
+    "sources.try": () => all.sources.try("s", { body: {} }),
+    "outbox.list": () => all.outbox.list({ status: "dead" }),
+    "outbox.get": () => all.outbox.get("o"),
+    "outbox.redrive": () => all.outbox.redrive("o"),
+    "outbox.cancel": () => all.outbox.cancel("o"),
+    "outbox.redriveAll": () => all.outbox.redriveAll(),
+    "outbox.cancelAll": () => all.outbox.cancelAll(),
+    receipts: () => all.receipts("k"),
+    scheduler: () => all.scheduler(),
+    health: () => all.health(),
+  };
+  const routeOf: Record<string, string> = {};
+  for (const [name, call] of Object.entries(calls)) {
+    await call();
+    const { method, path } = asked.at(-1) ?? assert.fail();
+    routeOf[name] = `${method} ${path}`;
+  }
   const routes = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const called = new Set(asked.map(({ method, path }) => `${method} ${path}`));
-  const missing = routes.filter((route) => !called.has(route));
+  const called = Object.values(routeOf);
+  const missing = routes.filter((route) => !called.includes(route));
   assert.deepEqual(missing.sort(), ["GET /openapi.json", "POST /hooks/{tenant}/{source_id}"]);
+
+  const page = readFileSync(join(ROOT, "docs", "client.md"), "utf8");
+  const rows = page.matchAll(/^\| `([\w.]+)\(.*\)` \| `([A-Z]+ \S+)` \|$/gm);
+  assert.deepEqual(Object.fromEntries([...rows].map(([, name, route]) => [name, route])), routeOf);
 
   for (const { path, headers, params } of asked) {
     const open = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
