@@ -343,6 +343,13 @@ export interface Refused<T extends MachineTypes = MachineTypes> extends SentInAn
 /** What `send` answers. */
 export type Sent<T extends MachineTypes = MachineTypes> = Applied<T> | Unmoved<T> | Refused<T>;
 
+/** A new entity, and what its creation writes. */
+export interface Started<T extends MachineTypes = MachineTypes> {
+  readonly snapshot: Snapshot<T>;
+  /** The children that start with it, and what they call for. */
+  readonly commit: Commit;
+}
+
 /** When something happens, in milliseconds since the epoch; `Date.now()` if left out. */
 export interface At {
   readonly now?: number;
@@ -446,6 +453,12 @@ export interface Timer {
   readonly at: number;
 }
 
+/** A new entity, and the commit that makes it. */
+export interface Started<T extends MachineTypes = MachineTypes> {
+  readonly snapshot: Snapshot<T>;
+  readonly commit: Commit;
+}
+
 /** What `advance` answers. */
 export interface Advanced<T extends MachineTypes = MachineTypes> {
   readonly snapshot: Snapshot<T>;
@@ -490,7 +503,9 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
   /** What of its definition deserves a second look. */
   readonly warnings: readonly DefinitionWarning[];
 
-  /** A new entity. */
+  /** A new entity, and what its creation writes: children that start with it, and effects. */
+  start(id: string, ...args: CreateArguments<T>): Started<T>;
+  /** A new entity: the snapshot of `start`, for machines whose creation writes nothing else. */
   create(id: string, ...args: CreateArguments<T>): Snapshot<T>;
   /** What an event does to an entity. */
   send(

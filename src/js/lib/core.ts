@@ -1,0 +1,137 @@
+/**
+ * The pure core: machines, and what events and time do to their entities, which are plain JSON. Nothing here reads a clock that
+ * was not asked for, keeps anything, or touches a network or a file. docs/npm.md.
+ */
+
+import type { WasmMachine } from "#core-bindings";
+import { core } from "#core-wasm";
+
+import type { DefineMachine, DefineOptions } from "./checked.ts";
+import type { Definition, JsonDefinition } from "./definition.ts";
+import { type Instance, Instances } from "./instance.ts";
+import { jsonText, refusal } from "./json.ts";
+import { familyOf } from "./kin.ts";
+import { eventText, Steps } from "./steps.ts";
+import type * as typed from "./typed.ts";
+
+export type * from "./checked.ts";
+export type * from "./definition.ts";
+export { type ErrorBody, type ErrorCode, StatewrightError } from "./errors.ts";
+export {
+  checkScenario,
+  type Checked,
+  type Expected,
+  type Scenario,
+  type ScenarioStep,
+  simulate,
+  type SimulateOptions,
+  type SimulatedEffect,
+  type SimulatedEntity,
+  type SimulatedRow,
+  type SimulatedStep,
+  Simulation,
+} from "./simulate.ts";
+export type * from "./typed.ts";
+
+/** What a validation found. */
+export interface Validation {
+  readonly valid: boolean;
+  /** Every fault: where it is, what is wrong, and what would be right. */
+  readonly faults: readonly { readonly path: string; readonly problem: string; readonly expected: string }[];
+  readonly warnings: readonly typed.DefinitionWarning[];
+}
+
+/** Looks at a definition without compiling it: what it says of other machines is left aside. */
+export function validate(definition: unknown): Validation {
+  return JSON.parse(called(() => core().validate(jsonText(definition, "definition")))) as Validation;
+}
+
+/** How `defineMachine` works: see `DefineMachine`. */
+export const defineMachine: DefineMachine = ((
+  definition: JsonDefinition,
+  options: DefineOptions = {},
+): typed.AnyMachine => new Compiled(definition as Definition, options.machines ?? [])) as DefineMachine;
+
+/** A compiled machine. */
+class Compiled implements typed.AnyMachine {
+  readonly id: string;
+  readonly definition: Definition;
+  readonly machines: readonly typed.AnyMachine[];
+  readonly warnings: readonly typed.DefinitionWarning[];
+  readonly #wasm: WasmMachine;
+  readonly #steps: Steps;
+  readonly #instances: Instances;
+
+  constructor(definition: Definition, machines: readonly typed.AnyMachine[]) {
+    const others = familyOf(machines).filter(({ id }) => id !== definition.machine_id);
+    const definitions = [definition, ...others.map((machine) => machine.definition)];
+    this.#wasm = called(() => core().WasmMachine.compile(jsonText(definitions, "definition")));
+    this.id = definition.machine_id;
+    this.definition = definition;
+    this.machines = machines;
+    this.warnings = JSON.parse(this.#wasm.warnings()) as typed.DefinitionWarning[];
+    const wasm = () => this.#wasm;
+    this.#steps = new Steps(wasm);
+    this.#instances = new Instances(wasm);
+  }
+
+  start(id: string, context?: object, options: typed.At = {}): typed.Started {
+    const members = jsonText(context ?? {}, "context");
+    return JSON.parse(
+      called(() => this.#wasm.create(id, members, options.now ?? Date.now())),
+    ) as typed.Started;
+  }
+
+  create(id: string, context?: object, options: typed.At = {}): typed.Snapshot {
+    return this.start(id, context, options).snapshot;
+  }
+
+  send(snapshot: typed.Snapshot, event: typed.EventInput, options: typed.SendOptions = {}): typed.Sent {
+    return this.#steps.send(snapshot, event, options) as typed.Sent;
+  }
+
+  why(snapshot: typed.Snapshot, event: typed.EventInput, options: typed.At = {}): typed.Explanation {
+    const entity = jsonText(snapshot, "snapshot");
+    const text = eventText(event);
+    return JSON.parse(
+      called(() => this.#wasm.why(entity, text, options.now ?? Date.now())),
+    ) as typed.Explanation;
+  }
+
+  events(snapshot: typed.Snapshot, options: typed.At = {}): readonly typed.PossibleEvent[] {
+    const entity = jsonText(snapshot, "snapshot");
+    const text = called(() => this.#wasm.events(entity, options.now ?? Date.now()));
+    return JSON.parse(text) as typed.PossibleEvent[];
+  }
+
+  due(snapshot: typed.Snapshot): typed.Timer | undefined {
+    const text = called(() => this.#wasm.due(jsonText(snapshot, "snapshot")));
+    return text === undefined ? undefined : (JSON.parse(text) as typed.Timer);
+  }
+
+  advance(snapshot: typed.Snapshot, now: number): typed.Advanced {
+    const text = called(() => this.#wasm.advance(jsonText(snapshot, "snapshot"), now));
+    return JSON.parse(text) as typed.Advanced;
+  }
+
+  diagram(format: typed.DiagramFormat, snapshot?: typed.Snapshot): string {
+    const entity = snapshot === undefined ? undefined : jsonText(snapshot, "snapshot");
+    return called(() => this.#wasm.diagram(format, entity));
+  }
+
+  instance(id: string, options: typed.At & { readonly context?: object } = {}): Instance {
+    return this.#instances.create(id, options);
+  }
+
+  restore(snapshot: typed.Snapshot, options: typed.At = {}): Instance {
+    return this.#instances.restore(snapshot, options);
+  }
+}
+
+function called<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (thrown) {
+    throw refusal(thrown);
+  }
+}
