@@ -505,7 +505,7 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
 
   /** A new entity, and what its creation writes: children that start with it, and effects. */
   start(id: string, ...args: CreateArguments<T>): Started<T>;
-  /** A new entity: the snapshot of `start`, for machines whose creation writes nothing else. */
+  /** A new entity. What its creation writes is told by `start`. */
   create(id: string, ...args: CreateArguments<T>): Snapshot<T>;
   /** What an event does to an entity. */
   send(
