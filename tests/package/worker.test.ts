@@ -17,11 +17,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 
+import { build } from "esbuild";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
 import { COMPATIBILITY_DATE } from "../../scripts/runtime.ts";
 import { createClient, StatewrightError } from "../../src/js/lib/client.ts";
+import { blocks, read } from "../docs/markdown.ts";
 import { order } from "../http/support.ts";
 
 const TEMPLATES = join(ROOT, "src", "js", "templates");
@@ -58,13 +60,10 @@ function wrangler(folder: string, ...args: string[]): string {
   return run.stdout;
 }
 
-/** Runs the Worker that wrangler would deploy, with the database that it migrated. */
-async function run(folder: string, more: object = {}) {
-  const shown = wrangler(folder, "deploy", "--dry-run", "--outdir", "bundle");
-  wrangler(folder, "d1", "migrations", "apply", "DB", "--local", "--persist-to", "local");
-  const bundle = join(folder, "bundle");
-  const modules = readdirSync(bundle)
-    .filter((file) => /\.(js|wasm)$/.test(file))
+/** The modules of a bundle. */
+function modulesOf(bundle: string) {
+  const files = readdirSync(bundle).filter((file) => /\.(js|wasm)$/.test(file));
+  return files
     .sort((one) => (one === "index.js" ? -1 : 1))
     .map((path) => {
       const contents = readFileSync(join(bundle, path));
@@ -72,14 +71,17 @@ async function run(folder: string, more: object = {}) {
         ? ({ type: "CompiledWasm", path, contents } as const)
         : ({ type: "ESModule", path, contents: contents.toString() } as const);
     });
+}
+
+/** Runs a bundle until the tests are over. */
+async function serveBundle(bundle: string, variables: Record<string, string>, more: object = {}) {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       name: "project",
-      modules,
+      modules: modulesOf(bundle),
       compatibilityDate: COMPATIBILITY_DATE,
-      bindings: { ENVIRONMENT: "production", API_KEY: KEY, LOG_LEVEL: "error" },
+      bindings: { API_KEY: KEY, LOG_LEVEL: "error", ...variables },
       d1Databases: { DB: "00000000-0000-0000-0000-000000000000" },
-      resourcePersistencePath: join(folder, "local", "v3"),
       cf: false,
       telemetry: { enabled: false },
       logRequests: false,
@@ -95,14 +97,24 @@ async function run(folder: string, more: object = {}) {
     };
     await worker.scheduled({ scheduledTime, cron });
   };
-  return { url, shown, scheduled, client: createClient({ url, apiKey: KEY, tenant: "demo" }) };
+  const client = (tenant = "demo") => createClient({ url, apiKey: KEY, tenant });
+  return { url, scheduled, client };
+}
+
+/** Runs the Worker that wrangler would deploy, with the database that it migrated. */
+async function deploy(folder: string, more: object = {}) {
+  const shown = wrangler(folder, "deploy", "--dry-run", "--outdir", "bundle");
+  wrangler(folder, "d1", "migrations", "apply", "DB", "--local", "--persist-to", "local");
+  const kept = { resourcePersistencePath: join(folder, "local", "v3"), ...more };
+  return { shown, ...(await serveBundle(join(folder, "bundle"), { ENVIRONMENT: "production" }, kept)) };
 }
 
 test("a project of the templates deploys the service, with its database migrated from the package", async () => {
   const folder = project("shop");
   const lines = readFileSync(join(folder, "src/index.ts"), "utf8").trimEnd().split("\n");
   assert.ok(lines.length <= 3, "three lines");
-  const { shown, client, url } = await run(folder);
+  const { shown, client: clientOf, url } = await deploy(folder);
+  const client = clientOf();
   assert.match(shown, /env\.DB \(shop\)/);
   assert.match(shown, /env\.ENVIRONMENT \("production"\)/);
 
@@ -175,11 +187,16 @@ export default createWorker({
 
 test("hooks answer before the service and after it, and what they do not touch is the service's", async () => {
   const folder = project("hooked", { "src/index.ts": HOOKED });
-  const { url, client, scheduled } = await run(folder, {
+  const {
+    url,
+    client: clientOf,
+    scheduled,
+  } = await deploy(folder, {
     durableObjects: { COUNTER: "Counter" },
     queueConsumers: { own: { maxBatchTimeout: 0 } },
     queueProducers: { OWN: "own" },
   });
+  const client = clientOf();
   const get = (path: string) => fetch(url + path);
   const text = async (path: string) => (await get(path)).text();
 
@@ -216,6 +233,59 @@ test("hooks answer before the service and after it, and what they do not touch i
     assert.ok(tries < 100, "a handler of another kind");
     await new Promise((wait) => setTimeout(wait, 50));
   }
+});
+
+/** A Worker of docs/worker-package.md, by what its code has. */
+async function shown(part: string, variables: Record<string, string> = {}) {
+  const found = blocks(read("docs/worker-package.md")).filter(
+    ({ language, text }) => language === "ts" && text.includes(part),
+  );
+  assert.equal(found.length, 1, part);
+  const folder = project("shown", { "src/index.ts": found[0]?.text ?? "" });
+  await build({
+    entryPoints: [join(folder, "src", "index.ts")],
+    outdir: join(folder, "bundle"),
+    bundle: true,
+    format: "esm",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*"],
+    loader: { ".wasm": "copy" },
+    logLevel: "error",
+  });
+  return serveBundle(join(folder, "bundle"), { ENVIRONMENT: "development", ...variables });
+}
+
+test("docs/worker-package.md: routes before the service, in its place, under another path and after it", async () => {
+  const { url, client } = await shown("There is nothing here", { STATUS_TOKEN: "open" });
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers });
+  assert.equal(await (await get("/hello")).text(), "Hello");
+  assert.equal((await get("/api/scheduler")).status, 403);
+  const known = { "x-token": "open", authorization: `Bearer ${KEY}`, "x-tenant-id": "demo" };
+  assert.equal((await get("/api/scheduler", known)).status, 200);
+  await client().machines.create(order);
+  const mounted = createClient({ url: `${url}/flows`, apiKey: KEY, tenant: "demo" });
+  assert.equal((await mounted.machines.get("order")).revision, 1);
+  assert.equal(await (await get("/nowhere")).text(), "There is nothing here.");
+  assert.equal((await get("/api/nowhere", known)).headers.get("content-type"), "application/json");
+});
+
+test("docs/worker-package.md: a route calls the service, and a trigger of one's own goes without it", async () => {
+  const { url, client } = await shown("/checkout");
+  await client("shop").machines.create(order);
+  const body = JSON.stringify({ id: "o-1", amount: 5 });
+  const paid = await fetch(`${url}/checkout`, { method: "POST", body });
+  assert.deepEqual(await paid.json(), { id: "o-1", state: "paid" });
+
+  const timed = await shown("a night has passed");
+  const { machines, entities } = timed.client();
+  const timeout = { from: "pending", to: "shipped", on: "$timeout", guard: { after_ms: 1 } };
+  await machines.create({ ...order, transitions: [...order.transitions, timeout] });
+  await entities.create("order", { entity_id: "o-1" });
+  const state = async () => (await entities.get("order", "o-1")).current_state;
+  await timed.scheduled("0 3 * * *");
+  assert.equal(await state(), "pending");
+  await timed.scheduled("* * * * *");
+  assert.equal(await state(), "shipped");
 });
 
 test("elsewhere, importing it says what to import instead", () => {
