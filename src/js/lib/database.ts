@@ -14,7 +14,7 @@ export interface Statement {
 export type Rows = readonly (readonly string[])[];
 
 /**
- * A database of SQLite's dialect, version 3.38 or later. `databaseContract` of `statewright/testing` has the tests that it must
+ * A database of SQLite's dialect, version 3.43 or later. `databaseContract` of `statewright/testing` has the tests that it must
  * pass.
  *
  * The engine calls `batch` whenever it likes: one may begin before another has ended. Where a connection cannot do that, the

@@ -5,8 +5,11 @@ import { engine as wasm } from "#engine-wasm";
 import type { Call, CallRequest } from "./call.ts";
 import { type Database, Runner } from "./database.ts";
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import { type Operations, operations } from "./operations.ts";
+import { type Definition, type Machine as Registered, type Operations, operations } from "./operations.ts";
+import { type Act, Acts, type PersistedOptions } from "./persisted.ts";
+import { registered } from "./register.ts";
 import { errorBody } from "./retry.ts";
+import type { Machine, MachineTypes } from "./typed.ts";
 import { Runs, type RunOptions, type Running, summed, type TickReport } from "./ticks.ts";
 
 export { betterSqlite3, type BetterSqlite3, type BetterSqlite3Statement } from "./adapters/better-sqlite3.ts";
@@ -19,6 +22,7 @@ export { ConstraintError, type Database, type Param, type Rows, type Statement }
 export { type ErrorCode, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";
 export type * from "./operations.ts";
+export type { Act, Acting, PersistedOptions } from "./persisted.ts";
 export type { EffectsReport, RunOptions, Running, TickReport, TimersReport } from "./ticks.ts";
 
 /** What an engine is made of. */
@@ -74,6 +78,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 /** The whole service in this process: the operations of one tenant, and what drives timers and effects. */
 export class Engine {
   readonly #core: Core;
+  readonly #acts: Acts;
   readonly machines: Operations["machines"];
   readonly entities: Operations["entities"];
   readonly records: Operations["records"];
@@ -103,11 +108,44 @@ export class Engine {
     this.receipts = of.receipts;
     this.scheduler = of.scheduler;
     this.health = of.health;
+    this.#acts = new Acts({
+      operations: of,
+      now: core.now,
+      write: (machine, id, body) => core.act(tenant, machine, id, body),
+    });
   }
 
   /** The same engine with another tenant. */
   forTenant(tenant: string): Engine {
     return new Engine(this.#core, tenant);
+  }
+
+  /**
+   * Sees to it that a machine is registered as the program has it: it is made where it is missing, and gets a new revision where it was
+   * defined otherwise, which its entities follow. The machines of its children come first.
+   */
+  register(machine: Machine | Definition): Promise<Registered> {
+    return registered(this, machine);
+  }
+
+  /**
+   * Loads an entity, lets `act` decide on it in this process, and writes what it decided at once: all of its events or, where it
+   * throws or is refused, none of them. Where the entity was changed meanwhile, the act is done anew on what it is by then. Gives what
+   * the act gave.
+   *
+   * What the act does beside sending events, it may do several times: calls to the outside belong into an action of the machine, or
+   * into `afterCommit`. An act on an entity within an act on the same one is a part of it, where the runtime has AsyncLocalStorage.
+   *
+   * @throws StatewrightError `NOT_FOUND` where the entity is missing and is not to be made, `MACHINE_DRIFT` where the entity runs by another
+   *   definition, `CONFLICT` with `details.attempts` where others were faster at every attempt.
+   */
+  persisted<T extends MachineTypes, Result>(
+    machine: Machine<T>,
+    id: string,
+    act: Act<T, Result>,
+    options?: PersistedOptions<T>,
+  ): Promise<Result> {
+    return this.#acts.persisted(machine, id, act, options);
   }
 
   /**
@@ -150,11 +188,14 @@ class Core {
   /** What is under way, deliveries after an answer too. */
   readonly #underway = new Set<Promise<unknown>>();
   readonly runs = new Runs((now) => this.tick(now));
+  /** The time in milliseconds since the epoch. */
+  readonly now: () => number;
   #closing: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
     const { database, settings = {}, queues = {}, clock, fetch, log, waitUntil } = options;
     this.#database = database;
+    this.now = clock ?? Date.now;
     const { WasmEngine } = wasm();
     const after = (work: Promise<unknown>) => {
       waitUntil?.(work);
@@ -181,6 +222,11 @@ class Core {
     const isJson = headers.get("content-type") === "application/json";
     return { status, headers, data: isJson ? JSON.parse(answer) : answer === "" ? undefined : answer };
   };
+
+  async act(tenant: string, machine: string, id: string, body: object): Promise<void> {
+    const text = JSON.stringify(body);
+    await answered(this.#begin<string>(() => this.#engine.act(tenant, machine, id, text)));
+  }
 
   fetch(request: Request): Promise<Response> {
     return this.#begin<Response>(() => this.#engine.fetch(request));

@@ -1,6 +1,6 @@
 // better-sqlite3, for Node.js of any version.
 
-import type { Database } from "../database.ts";
+import type { Database, Param } from "../database.ts";
 import { Connection } from "./connection.ts";
 
 /** What of a handle of better-sqlite3 is used. */
@@ -27,12 +27,12 @@ export function betterSqlite3(handle: BetterSqlite3): Database {
       const statement = handle.prepare(sql);
       if (!statement.reader) {
         return (params) => {
-          statement.run(...params);
+          statement.run(...named(params));
           return NO_ROWS;
         };
       }
       statement.raw(true);
-      return (params) => (statement.all(...params) as string[][]).map((row) => row[0] as string);
+      return (params) => (statement.all(...named(params)) as string[][]).map((row) => row[0] as string);
     },
     isRefusal(error) {
       const { code } = error as { code?: unknown };
@@ -41,6 +41,14 @@ export function betterSqlite3(handle: BetterSqlite3): Database {
     isInTransaction: () => handle.inTransaction,
     close: () => undefined,
   });
+}
+
+/** Parameters `?1`, `?2`, … are names to better-sqlite3. */
+function named(params: readonly Param[]): [] | [Record<number, Param>] {
+  if (params.length === 0) return [];
+  const byName: Record<number, Param> = {};
+  params.forEach((param, place) => (byName[place + 1] = param));
+  return [byName];
 }
 
 const NO_ROWS: readonly string[] = [];
