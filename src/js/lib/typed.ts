@@ -472,9 +472,11 @@ export interface Advanced<T extends MachineTypes = MachineTypes> {
 
 /** What a definition says that is allowed and may not be meant. */
 export interface DefinitionWarning {
+  /** What it is about, such as `unreachable_state`: docs/definitions.md lists them. */
   readonly kind: string;
+  /** Where it is: a JSON path. */
   readonly path: string;
-  readonly [detail: string]: unknown;
+  readonly message: string;
 }
 
 /** The languages of diagrams. */
