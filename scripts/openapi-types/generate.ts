@@ -14,8 +14,14 @@ interface Parameter {
   required?: boolean;
 }
 
+interface Response {
+  description: string;
+  content?: unknown;
+}
+
 interface Operation {
   parameters?: Parameter[];
+  responses: Record<string, Response>;
 }
 
 /** What is read of an OpenAPI document here. */
@@ -41,12 +47,26 @@ function* operations(document: Document): Generator<[route: string, operation: O
   }
 }
 
+/** Every refusal has the one shape: it is told once for each operation, and not for each status that it can have. */
+function joinRefusals(operation: Operation): void {
+  const refusals = Object.entries(operation.responses).filter(([status]) => status >= "400");
+  const [first] = refusals;
+  if (first === undefined) return;
+  for (const [status, { content }] of refusals) {
+    if (JSON.stringify(content) !== JSON.stringify(first[1].content))
+      throw new Error(`${status} has a shape of its own`);
+    delete operation.responses[status];
+  }
+  operation.responses["default"] = { ...first[1], description: "It is refused." };
+}
+
 /** Makes all files; leaves `document` as it is. */
 export async function generate(document: Document): Promise<Made[]> {
   const own = structuredClone(document);
   const keyed: string[] = [];
   const reading: string[] = [];
   for (const [route, operation] of operations(own)) {
+    joinRefusals(operation);
     for (const parameter of operation.parameters ?? []) {
       // A client is of a tenant, which it names by itself.
       if (parameter.name === TENANT) parameter.required = false;

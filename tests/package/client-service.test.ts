@@ -142,15 +142,14 @@ test("a refusal has the service's code, status and details", async () => {
   const faulty = await told(machines.create({ ...order, initial_state: "nowhere" }));
   assert.equal(faulty.code, "BAD_REQUEST");
   assert.equal(faulty.status, 400);
-  const faults = faulty.details["faults"] as { path: string }[];
-  assert.equal(faults[0]?.path, "$.initial_state");
+  assert.equal(faulty.details.faults?.[0]?.path, "$.initial_state");
   await machines.create(order);
   await entities.create("order", { entity_id: "o-1" });
   const event = { event_type: "pay", expected_version: 7, params: { amount: 1 } };
   const stale = await told(entities.transition("order", "o-1", event));
   assert.equal(stale.code, "VERSION_CONFLICT");
   assert.equal(stale.retry, false);
-  assert.deepEqual([stale.details["expected"], stale.details["actual"]], [7, 1]);
+  assert.deepEqual([stale.details.expected, stale.details.actual], [7, 1]);
   assert.equal((await told(entities.get("order", "o-9"))).code, "NOT_FOUND");
   const stranger = createClient({ url, apiKey: "wrong", tenant: "refusals" });
   assert.equal((await told(stranger.machines.list())).code, "UNAUTHORIZED");

@@ -138,7 +138,7 @@ test("names that a URL would resolve away, or cannot hold, are refused before th
     await assert.rejects(all.entities.delete("order", name), (error: unknown) => {
       assert.ok(error instanceof StatewrightError);
       assert.equal(error.code, "BAD_REQUEST");
-      assert.equal(error.details["path"], "entity_id");
+      assert.equal(error.details.path, "entity_id");
       return true;
     });
   }

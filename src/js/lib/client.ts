@@ -9,7 +9,7 @@ import { type Operations, operations } from "./operations.ts";
 import { errorBody, type Patience, send } from "./retry.ts";
 import { KEYED_ROUTES, READING_ROUTES } from "./routes.ts";
 
-export { type ErrorCode, StatewrightError } from "./errors.ts";
+export { type ErrorCode, type ErrorDetails, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";
 export type { components, paths } from "./openapi.ts";
 export type * from "./operations.ts";

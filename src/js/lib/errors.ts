@@ -1,4 +1,5 @@
 import type { ServiceCode } from "./codes.ts";
+import type { components } from "./openapi.ts";
 
 /** What was refused, and why. It has the same codes wherever it comes from: the pure core, the engine, or a service over HTTP. */
 export class StatewrightError extends Error {
@@ -10,7 +11,7 @@ export class StatewrightError extends Error {
   /** Whether the same again may succeed. */
   readonly retry: boolean;
   /** What else the answer's `error` says: faults with their paths, the version that stands, … */
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: ErrorDetails;
 
   constructor(error: ErrorBody, status: number, options?: { cause?: unknown }) {
     super(error.message, options);
@@ -27,6 +28,10 @@ export class StatewrightError extends Error {
  * came is not Statewright's; a newer service may have others.
  */
 export type ErrorCode = ServiceCode | "NO_ANSWER" | "UNKNOWN_ANSWER" | (string & {});
+
+/** What an error says beside its code, its message and `retry`. */
+export type ErrorDetails = Omit<components["schemas"]["ProblemDetail"], "code" | "message" | "retry"> &
+  Readonly<Record<string, unknown>>;
 
 /** The inside of an answer's `error`. */
 export interface ErrorBody {

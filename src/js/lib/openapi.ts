@@ -2161,53 +2161,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Machine"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2246,80 +2201,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Machine"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2354,71 +2237,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Validation"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2455,53 +2275,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Machine"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2552,80 +2327,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Machine"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2664,80 +2367,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2774,53 +2405,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Count"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2862,53 +2448,8 @@ export interface operations {
           readonly "text/plain; charset=utf-8": string;
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -2960,53 +2501,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["ListedEntity"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3051,80 +2547,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Entity"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3169,62 +2593,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Entity"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The tree is too large for one answer. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3268,80 +2638,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3383,53 +2681,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["PossibleEvent"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3475,71 +2728,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Explanation"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3591,53 +2781,8 @@ export interface operations {
           readonly "application/x-ndjson": string;
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3683,80 +2828,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Released"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3806,80 +2879,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["TransitionResponse"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -3924,80 +2925,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["TransitionResponse"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4042,80 +2971,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["BatchResponse"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4157,53 +3014,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Revision"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4251,53 +3063,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Outbox"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4336,80 +3103,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Cancelled"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4448,80 +3143,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Redriven"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4555,53 +3178,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["OutboxEntry"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4639,80 +3217,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["OutboxCancelled"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4750,80 +3256,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["OutboxItem"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4862,53 +3296,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Receipt"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -4939,53 +3328,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Scheduler"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5016,53 +3360,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Secret"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5118,80 +3417,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["KeptSecret"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5230,80 +3457,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5342,80 +3497,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5460,80 +3543,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["KeptSecret"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5564,53 +3575,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Source"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5647,53 +3613,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Source"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5749,80 +3670,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Source"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5861,80 +3710,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -5975,71 +3752,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Tried"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6078,80 +3792,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["RecordAnswer"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6186,71 +3828,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["RecordFound"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6289,80 +3868,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["RecordAnswer"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6400,53 +3907,8 @@ export interface operations {
           readonly "application/json": readonly components["schemas"]["Subscription"][];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6485,80 +3947,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Subscription"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6595,53 +3985,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Subscription"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Due timers of the entity could not be reckoned for a conflict. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6697,80 +4042,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["Subscription"];
         };
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6809,80 +4082,8 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description The request is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The key is missing or wrong. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The machine or the entity is unknown. */
-      readonly 404: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description What the request asks for does not go with what is. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description A bound is exceeded, which the message names. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body is declared as something else than JSON. */
-      readonly 415: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The Idempotency-Key was used with another request. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed; nothing was written that was not answered for. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot answer now. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
@@ -6958,62 +4159,8 @@ export interface operations {
           readonly "application/json": components["schemas"]["HookAnswer"];
         };
       };
-      /** @description The path or a header is wrong. */
-      readonly 400: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description There is no such source, it is not active, or the request is not signed with its secret. */
-      readonly 401: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description Other writers won for too long: it is to be sent again. */
-      readonly 409: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The body has more than 1 MiB. */
-      readonly 413: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The delivery came before with another body. */
-      readonly 422: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service failed: it is to be sent again. */
-      readonly 500: {
-        headers: {
-          readonly [name: string]: unknown;
-        };
-        content: {
-          readonly "application/json": components["schemas"]["Problem"];
-        };
-      };
-      /** @description The service cannot take it now: it is to be sent again. */
-      readonly 503: {
+      /** @description It is refused. */
+      readonly default: {
         headers: {
           readonly [name: string]: unknown;
         };
