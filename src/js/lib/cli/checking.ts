@@ -1,8 +1,6 @@
 // Checks definitions, each by itself and all together, and shows what was found where it stands.
 
-import { core } from "#core-wasm";
-
-import { defineMachine } from "../core.ts";
+import { defineMachine, StatewrightError, validate } from "../core.ts";
 import type { Definition } from "../definition.ts";
 import type { AnyMachine } from "../typed.ts";
 import type { Definitions, Source } from "./files.ts";
@@ -40,7 +38,7 @@ export function check({ list, paths }: Definitions): Checked {
   const faults: Fault[] = [];
   const warnings: Warning[] = [];
   list.forEach((definition, index) => {
-    const alone = JSON.parse(core().validate(JSON.stringify(definition))) as Checked;
+    const alone = validate(definition) as unknown as Checked;
     const root = paths[index] ?? "$";
     faults.push(...alone.faults.map((fault) => ({ ...fault, path: within(root, fault.path) })));
     if (list.length === 1) warnings.push(...alone.warnings);
@@ -61,17 +59,21 @@ function checkTogether(definition: Definition, others: readonly Definition[]): C
   const own = <Told extends { readonly path: string }>(told: readonly Told[]) =>
     told.filter(({ path }) => !OF_OTHER.test(path));
   try {
-    const machine = core().WasmMachine.compile(JSON.stringify([definition, ...others]));
-    try {
-      return { faults: [], warnings: own(JSON.parse(machine.warnings()) as Warning[]) };
-    } finally {
-      machine.free();
-    }
-  } catch (thrown) {
-    if (typeof thrown !== "string") throw thrown;
-    const { faults = [], message } = JSON.parse(thrown) as { faults?: Fault[]; message: string };
-    return { faults: faults.length === 0 ? [{ path: "$", problem: message }] : own(faults), warnings: [] };
+    return {
+      faults: [],
+      warnings: own(machineWith(definition, others).warnings as unknown as readonly Warning[]),
+    };
+  } catch (error) {
+    if (!(error instanceof StatewrightError)) throw error;
+    const faults = (error.details["faults"] ?? [{ path: "$", problem: error.message }]) as Fault[];
+    return { faults: own(faults), warnings: [] };
   }
+}
+
+/** A machine, compiled with those that it may name. */
+function machineWith(definition: Definition, others: readonly Definition[]): AnyMachine {
+  const machines = others.map((other) => defineMachine(other as never) as AnyMachine);
+  return defineMachine(definition as never, { machines }) as AnyMachine;
 }
 
 function within(root: string, path: string): string {
@@ -115,9 +117,9 @@ export function machineOf(definitions: Definitions, output: Output): AnyMachine 
       exit: EXIT.faults,
     });
   }
-  const [first, ...others] = definitions.list.map((definition) => definition as never);
-  const machines = others.map((definition) => defineMachine(definition) as AnyMachine);
-  return defineMachine(first as never, { machines }) as AnyMachine;
+  const [first, ...others] = definitions.list;
+  if (first === undefined) throw new Refusal(`\`${definitions.source.name}\` holds no definition`);
+  return machineWith(first, others);
 }
 
 /** `1 fault`, `2 faults`. */

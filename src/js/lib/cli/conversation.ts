@@ -8,7 +8,8 @@ import { explained, shownState } from "./explained.ts";
 import { nearest } from "./nearest.ts";
 import { paramsOf, split } from "./params.ts";
 import { Refusal } from "./refusal.ts";
-import { type Expectation, problemOf, type Reply, type Simulation } from "./simulation.ts";
+import type { Expected, FiredTimeout } from "../simulate.ts";
+import { problemOf, type Reply, type Simulation } from "./simulation.ts";
 import type { Output } from "./terminal.ts";
 import { durationOf, shownDuration, shownTime, timeOf } from "./time.ts";
 
@@ -207,7 +208,7 @@ export class Conversation {
     this.sayAnswer(reply.body as Answer, event);
   }
 
-  private expectation(reply: Reply): Expectation {
+  private expectation(reply: Reply): Expected {
     const problem = problemOf(reply);
     if (problem !== undefined) return { outcome: "refused", error: problem.code };
     const { transition, reason = "" } = reply.body as { transition: string | null; reason?: string };
@@ -297,9 +298,14 @@ export class Conversation {
     const now = this.simulation.now();
     const to = this.timeOf(word, now);
     if (to < now) throw new Refusal(`the clock is at ${shownTime(now)} and does not go back; \`undo\` does`);
-    const fired = this.simulation.expect("advance", { to }) as { timeouts?: readonly unknown[] };
+    const fired = this.simulation.expect("advance", { to }) as {
+      readonly timeouts: readonly FiredTimeout[];
+    };
     this.output.line(`it is ${shownTime(to)}, ${shownDuration(to - now)} later`);
-    for (const timeout of fired.timeouts ?? []) this.output.line(`  ${this.timeoutText(timeout)}`);
+    for (const { entity_id: entity, region, from_state: from, to_state: to_, timestamp } of fired.timeouts) {
+      const where = region === "_" ? entity : `${entity} ${region}`;
+      this.output.line(`  ${where}: ${from} → ${to_} at ${shownTime(timestamp)}`);
+    }
   }
 
   private timeOf(word: string, now: number): number {
@@ -310,10 +316,6 @@ export class Conversation {
     }
     const duration = durationOf(word);
     return duration === undefined ? timeOf("the time", word) : now + duration;
-  }
-
-  private timeoutText(timeout: unknown): string {
-    return JSON.stringify(timeout);
   }
 
   private sayHistory(): void {

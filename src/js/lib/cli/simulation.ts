@@ -1,8 +1,7 @@
 // A simulation as the command drives it: operations by name, with what a service would answer.
 
-import { core } from "#core-wasm";
-
 import type { Definition } from "../definition.ts";
+import { type Expected, type Scenario, simulate, type SimulatedStep } from "../simulate.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 
 /** What an operation answers: the status and the body of a service's answer. */
@@ -17,25 +16,18 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What came of a step, as a scenario expects it. */
-export interface Expectation {
-  readonly outcome?: string;
-  readonly state?: unknown;
-  readonly error?: string;
-}
-
 /** Machines and entities on a virtual clock. */
 export class Simulation {
   /** What each step came to, by its number; undone steps are written over. */
-  private readonly came: Expectation[] = [];
+  private readonly came: Expected[] = [];
   private readonly session;
 
   constructor(now: number) {
-    this.session = new (core().WasmSession)(now);
+    this.session = simulate([], { now });
   }
 
   perform(op: string, args: object = {}): Reply {
-    return JSON.parse(this.session.perform(op, JSON.stringify(args))) as Reply;
+    return this.session.perform(op, args);
   }
 
   /** The body of what an operation answers; its refusal ends the command. */
@@ -54,29 +46,26 @@ export class Simulation {
   }
 
   now(): number {
-    return (this.expect("steps") as { now: number }).now;
+    return this.session.now;
   }
 
-  /** How many steps are done, and how many there are with those that were undone. */
-  steps(): {
-    readonly done: number;
-    readonly steps: readonly { op: string; at: number; args: object; status: number }[];
-  } {
-    return this.expect("steps") as ReturnType<Simulation["steps"]>;
+  /** Everything that was done, and how much of it is not undone. */
+  steps(): { readonly done: number; readonly steps: readonly SimulatedStep[] } {
+    return this.session.steps();
   }
 
   /** Keeps what the last step came to. */
-  cameTo(expectation: Expectation): void {
+  cameTo(expectation: Expected): void {
     this.came[this.steps().done - 1] = expectation;
   }
 
   /** The steps that are done as a scenario that expects what came of them. */
-  scenario(): object {
-    const scenario = this.expect("export") as { steps: { expect?: object }[] };
+  scenario(): Scenario {
+    const scenario = this.session.export();
     const first = this.steps().done - scenario.steps.length;
     const steps = scenario.steps.map((step, index) => {
-      const expectation = this.came[first + index];
-      return expectation === undefined ? step : { ...step, expect: expectation };
+      const expect = this.came[first + index];
+      return expect === undefined ? step : { ...step, expect };
     });
     return { ...scenario, steps };
   }

@@ -1,19 +1,12 @@
 // `statewright check`: plays scenarios, and says where they come out otherwise.
 
-import { core } from "#core-wasm";
-
+import { checkScenario, type Checked, type Scenario } from "../../simulate.ts";
+import { StatewrightError } from "../../errors.ts";
 import { counted } from "../checking.ts";
 import type { Command } from "../command.ts";
 import { isObject, readDefinitions, readSource } from "../files.ts";
 import { frame, offsetOf, placeOf } from "../json-text.ts";
 import { EXIT, Refusal } from "../refusal.ts";
-
-/** What came of a scenario. */
-interface Checked {
-  readonly passed: boolean;
-  readonly steps: number;
-  readonly failures: readonly { readonly step: number; readonly problem: string }[];
-}
 
 export const check: Command = {
   name: "check",
@@ -86,10 +79,10 @@ export const check: Command = {
 
 function played(file: string, scenario: object): Checked {
   try {
-    return JSON.parse(core().check(JSON.stringify(scenario))) as Checked;
-  } catch (thrown) {
-    if (typeof thrown !== "string") throw thrown;
-    const { message } = JSON.parse(thrown) as { message: string };
-    throw new Refusal(`\`${file}\` cannot be played: ${message}`, { exit: EXIT.faults });
+    // What it is to be, the core says.
+    return checkScenario(scenario as Scenario);
+  } catch (error) {
+    if (!(error instanceof StatewrightError)) throw error;
+    throw new Refusal(`\`${file}\` cannot be played: ${error.message}`, { exit: EXIT.faults });
   }
 }
