@@ -2,13 +2,30 @@
 // what is reported as missed was missed; generated sequences reach deep states and shrink to what matters.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 
 import fc from "fast-check";
-import { type AnyMachine, defineMachine, type JsonDefinition } from "statewright";
-import { arbitraryEvents, coverage, paths, play, type Step } from "statewright/testing";
+import {
+  type AnyMachine,
+  defineMachine,
+  type JsonDefinition,
+  type Scenario,
+  StatewrightError,
+} from "statewright";
+import {
+  arbitraryEvents,
+  asScenario,
+  coverage,
+  paths,
+  play,
+  scenario,
+  ScenarioFailure,
+  type Step,
+} from "statewright/testing";
 
 import { ROOT } from "../../scripts/paths.ts";
 import { blocks } from "../docs/markdown.ts";
@@ -533,4 +550,80 @@ test("a machine without events waits", () => {
     [...paths(machine)].map(({ title, covers }) => [title, labels(covers)]),
     [["start", ["state a"]]],
   );
+});
+
+/** An order that is paid, and then expected to be in some state. */
+const paying = (state: string): Scenario => ({
+  statewright: "scenario/1",
+  machines: [order.definition],
+  start: 1000,
+  steps: [
+    { op: "create", args: { machine_id: "order", body: { entity_id: "o" } } },
+    {
+      op: "transition",
+      args: { machine_id: "order", entity_id: "o", body: { event_type: "pay" } },
+      expect: { state },
+    },
+  ],
+});
+
+test("a scenario is the body of a test", async () => {
+  await scenario(paying("paid"))();
+});
+
+test("a scenario that fails says which step, and what was otherwise", async () => {
+  await assert.rejects(scenario(paying("void")), (error: unknown) => {
+    assert.ok(error instanceof ScenarioFailure);
+    assert.match(error.message, /^step 1 \(transition pay\): .*"void".*"paid"/);
+    assert.deepEqual(
+      error.failures.map(({ step }) => step),
+      [1],
+    );
+    return true;
+  });
+});
+
+test("a scenario is read from a file when the test runs", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "statewright-scenario-"));
+  try {
+    const file = join(folder, "paying.json");
+    const run = scenario(file);
+    writeFileSync(file, JSON.stringify(paying("paid")));
+    await run();
+    await scenario(pathToFileURL(file))();
+    writeFileSync(file, JSON.stringify(paying("void")));
+    await assert.rejects(run, ScenarioFailure);
+    await assert.rejects(scenario(join(folder, "none.json")), { code: "ENOENT" });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("what is no scenario is refused, with a path", async () => {
+  const wrong = { ...paying("paid"), steps: [{ op: "fly" }] };
+  await assert.rejects(scenario(wrong), (error: unknown) => {
+    assert.ok(error instanceof StatewrightError);
+    assert.equal(error.code, "BAD_REQUEST");
+    assert.match(error.message, /steps\[0\]/);
+    return true;
+  });
+});
+
+test("paths are scenarios that pass, also of children, timeouts and joins", async () => {
+  for (const machine of [order, fulfilment, project({ lifecycle: "managed" }), project({})] as AnyMachine[]) {
+    for (const path of paths(machine)) await scenario(asScenario(machine, path))();
+  }
+});
+
+test("a path that was kept fails when the machine does otherwise", async () => {
+  const [, , review] = paths(order);
+  assert.ok(review);
+  const kept = asScenario(order, review);
+  const [definition] = kept.machines as [JsonDefinition];
+  const [first, ...rest] = definition.transitions;
+  const changed = {
+    ...definition,
+    transitions: [{ ...first, guard: { field: "amount", op: "gt", value: 200 } }, ...rest],
+  };
+  await assert.rejects(scenario({ ...kept, machines: [changed] }), ScenarioFailure);
 });
