@@ -168,6 +168,17 @@ export default createWorker({
       const service = createClient({ url: request.url.replace(/states$/, ""), apiKey: env.API_KEY, tenant: "demo", fetch: next });
       return Response.json(await service.machines.counts("order"));
     }
+    if (pathname === "/tenants") {
+      const tenant = "Zoë 日本";
+      const by = { url: request.url.replace(/tenants$/, ""), apiKey: env.API_KEY, tenant };
+      const far = createClient(by);
+      const near = createClient({ ...by, fetch: next });
+      const ids: string[] = [];
+      for (const { machines } of [far, near]) {
+        for await (const { machine_id, tenant_id } of machines.list()) ids.push(machine_id + " " + tenant_id);
+      }
+      return Response.json(ids);
+    }
     if (pathname.startsWith("/flows/")) {
       return next(new Request(request.url.replace("/flows/", "/"), request));
     }
@@ -219,6 +230,8 @@ test("hooks answer before the service and after it, and what they do not touch i
   const { transition } = await mounted.entities.transition("order", "o-1", { event_type: "nothing" });
   assert.equal(transition, null);
   await client.entities.create("order", { entity_id: "o-2" });
+  await clientOf("Zoë 日本").machines.create(order);
+  assert.deepEqual(JSON.parse(await text("/tenants")), ["order Zoë 日本", "order Zoë 日本"]);
   assert.equal(await text("/count"), "1");
   assert.equal(await text("/count"), "2", "a Durable Object of the same module");
 
