@@ -1,8 +1,8 @@
 // The JavaScript and TypeScript of the pages, as a reader would run it: each `ts` or `js` block is a module of its own, run in
 // order in one folder that has the package installed. What is shown right after a block, in a `text` block, is what it prints.
 //
-// Words after the language say otherwise: `file=src/index.ts` is written under that name and not run by itself; `check` is code
-// that wants another host than Node.js. All of it is type-checked, under `strict`.
+// Words after the language say otherwise: `file=src/index.ts` is written under that name and not run by itself, and
+// so is a `json` block with it; `check` is code that wants another host than Node.js. All of it is type-checked, under `strict`.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -30,8 +30,9 @@ interface Script {
 function scripts(page: string): Script[] {
   const all = blocks(read(page));
   return all.flatMap((block, index) => {
-    if (!["js", "ts"].includes(block.language)) return [];
     const named = block.marks.find((mark) => mark.startsWith("file="))?.slice("file=".length);
+    const isScript = ["js", "ts"].includes(block.language);
+    if (!isScript && !(block.language === "json" && named !== undefined)) return [];
     const next = all[index + 1];
     const shown = next?.adjoins === true && next.language === "text" ? { shown: next } : {};
     const file = named ?? `line-${block.line}.${block.language}`;
