@@ -2,6 +2,8 @@
 # called installs the rest, in the right versions, under node_modules/ and target/.
 
 NODE := node_modules/.bin/node
+# Not node_modules/.bin/tsc, which may be that of another version.
+TSC := $(NODE) node_modules/typescript/bin/tsc
 export WRANGLER_SEND_METRICS := false
 
 .PHONY: run test check bench deploy setup build format help
@@ -40,8 +42,10 @@ check: setup
 	target/tools/bin/cargo-deny --locked check licenses bans sources
 	@# Tests and examples are typed by the package that they use.
 	@$(NODE) scripts/package.ts
-	node_modules/.bin/tsc -p src/js
-	node_modules/.bin/tsc -p .
+	$(TSC) -p src/js
+	$(TSC) -p .
+	$(TSC) -p tests/types
+	$(NODE) scripts/openapi-types/node_modules/typescript/bin/tsc -p tests/types
 	node_modules/.bin/prettier --check --log-level warn .
 
 format: setup

@@ -36,11 +36,15 @@ const ENTRIES = {
   "./client": "client",
   "./worker": "worker",
   "./testing": "testing",
+  "./import-xstate": "import-xstate",
 };
-/** Entry points without a CommonJS form: what they are made of has none. */
-const ESM_ONLY = new Set(["./worker"]);
+/** An entry point that only workerd can load, and what says so elsewhere. */
+const OF_WORKERD = "./worker";
+const ELSEWHERE = "elsewhere";
 /** Entry points that are documents, from `docs`. */
 const DOCUMENTS = ["openapi.json", "machine.schema.json"];
+/** Folders that are packed as they are, and as what. */
+const FOLDERS = { "src/engine/migrations": "migrations", "src/js/templates": "templates" };
 /** The command's source in `lib`. */
 const COMMAND = "cli/main";
 /** Whose bindings and bytes stand in the package. */
@@ -85,7 +89,7 @@ function sources(crates: readonly CrateName[]): string[] {
     "src/js/package.json",
     "src/js/tsconfig.json",
     "scripts/package.ts",
-    "src/engine/migrations",
+    ...Object.keys(FOLDERS),
     ...DOCUMENTS.map((file) => `docs/${file}`),
     "README.md",
     ...crates.map((crate) => relative(ROOT, join(WASM_DIR, crate, ".statewright"))),
@@ -110,7 +114,13 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
     }
     for (const [path, text] of declarations()) found.set(`${format}/${path}`, text);
   }
-  found.set("cjs/package.json", json({ type: "commonjs" }));
+  // The nearest package.json of what is in there: the package's own imports do not reach it.
+  const imports = CRATE_NAMES.flatMap((crate) => [
+    [`#${crate}-wasm`, { node: `./wasm/${crate}.node.js`, default: `./wasm/${crate}.inline.js` }],
+    [`#${crate}-bindings`, `./wasm/${crate}.bindings.js`],
+    [`#${crate}-bytes`, `./wasm/${crate}.bytes.js`],
+  ]);
+  found.set("cjs/package.json", json({ type: "commonjs", imports: Object.fromEntries(imports) }));
   for (const crate of CRATE_NAMES) {
     // One instance for both kinds of modules.
     const loader = `import loader from "../../cjs/wasm/${crate}.node.js";\n\nexport const ${crate} = loader.${crate};\n`;
@@ -119,8 +129,13 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
   }
   found.delete("esm/wasm/file.js");
   prebuilt(found);
-  for (const name of readdirSync(join(ROOT, "src/engine/migrations")))
-    found.set(`migrations/${name}`, readFileSync(join(ROOT, "src/engine/migrations", name)));
+  for (const [folder, place] of Object.entries(FOLDERS)) {
+    if (!existsSync(join(ROOT, folder))) continue;
+    for (const entry of readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })) {
+      const file = join(entry.parentPath, entry.name);
+      if (entry.isFile()) found.set(join(place, relative(join(ROOT, folder), file)), readFileSync(file));
+    }
+  }
   for (const file of ["README.md", "LICENSE-APACHE", "LICENSE-MIT"])
     found.set(file, readFileSync(join(ROOT, file)));
   for (const file of DOCUMENTS) found.set(file, readFileSync(join(ROOT, "docs", file)));
@@ -146,29 +161,23 @@ function manifest(found: Files): object {
   >;
   const exports: Record<string, unknown> = {};
   for (const [entry, path] of Object.entries(ENTRIES)) {
-    const form = (format: Format) => ({
+    const form = (format: Format, module = path) => ({
       types: `./${format}/${path}.d.ts`,
-      default: `./${format}/${path}.js`,
+      default: `./${format}/${module}.js`,
     });
     if (!found.has(`esm/${path}.js`)) note(`${entry} is left out: there is no src/js/lib/${path}.ts`);
-    else if (ESM_ONLY.has(entry)) exports[entry] = form("esm");
-    else exports[entry] = { import: form("esm"), require: form("cjs") };
+    else if (entry !== OF_WORKERD) exports[entry] = { import: form("esm"), require: form("cjs") };
+    else
+      exports[entry] = {
+        workerd: form("esm"),
+        require: form("cjs", ELSEWHERE),
+        default: form("esm", ELSEWHERE),
+      };
   }
   for (const file of DOCUMENTS) exports[`./${file}`] = `./${file}`;
   exports["./migrations/*"] = "./migrations/*";
   exports["./package.json"] = "./package.json";
 
-  const imports: Record<string, unknown> = {};
-  const both = (path: string) => ({ require: `./cjs/${path}`, default: `./esm/${path}` });
-  for (const crate of CRATE_NAMES) {
-    imports[`#${crate}-wasm`] = {
-      workerd: `./esm/wasm/${crate}.workerd.js`,
-      node: both(`wasm/${crate}.node.js`),
-      ...both(`wasm/${crate}.inline.js`),
-    };
-    imports[`#${crate}-bindings`] = both(`wasm/${crate}.bindings.js`);
-    imports[`#${crate}-bytes`] = both(`wasm/${crate}.bytes.js`);
-  }
   return {
     ...source,
     ...(found.has(`esm/${COMMAND}.js`) ? { bin: { statewright: `./esm/${COMMAND}.js` } } : {}),
@@ -176,9 +185,33 @@ function manifest(found: Files): object {
       ? { main: "./cjs/core.js", module: "./esm/core.js", types: "./cjs/core.d.ts" }
       : {}),
     exports,
-    imports,
+    imports: imports(),
     files: [...new Set([...found.keys()].map((path) => path.split("/")[0] ?? ""))].sort(),
   };
+}
+
+/** What the package's own modules import by condition. */
+function imports(): Record<string, unknown> {
+  const found: Record<string, unknown> = { "#prebuilt-worker": "./worker/index.js" };
+  for (const crate of CRATE_NAMES) {
+    found[`#${crate}-wasm`] = {
+      workerd: `./esm/wasm/${crate}.workerd.js`,
+      node: `./esm/wasm/${crate}.node.js`,
+      default: `./esm/wasm/${crate}.inline.js`,
+    };
+    for (const part of ["bindings", "bytes"]) found[`#${crate}-${part}`] = `./esm/wasm/${crate}.${part}.js`;
+  }
+  return found;
+}
+
+/** The same for the modules that are CommonJS, which the nearest package.json makes them. */
+function importsOfCommonJs(): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  for (const crate of CRATE_NAMES) {
+    found[`#${crate}-wasm`] = { node: `./wasm/${crate}.node.js`, default: `./wasm/${crate}.inline.js` };
+    for (const part of ["bindings", "bytes"]) found[`#${crate}-${part}`] = `./wasm/${crate}.${part}.js`;
+  }
+  return found;
 }
 
 /** The library's modules, relative to `lib`. */
@@ -244,7 +277,7 @@ function declarations(): [string, string][] {
     const tsc = spawnSync(
       process.execPath,
       [
-        join(ROOT, "node_modules", ".bin", "tsc"),
+        join(ROOT, "node_modules", "typescript", "bin", "tsc"),
         ...["-p", join(ROOT, "src", "js"), "--noEmit", "false", "--declaration", "--emitDeclarationOnly"],
         ...["--outDir", folder],
       ],
@@ -253,7 +286,7 @@ function declarations(): [string, string][] {
     // `make check` is what refuses them.
     if (tsc.status !== 0) note(`src/js has faults in its types:\n${tsc.stdout.slice(0, 2000)}`);
     for (const path of readdirSync(LIB, { recursive: true, encoding: "utf8" })) {
-      if (!path.endsWith(".d.ts")) continue;
+      if (!path.endsWith(".d.ts") || path === "prebuilt.d.ts") continue;
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), readFileSync(join(LIB, path)));
     }
