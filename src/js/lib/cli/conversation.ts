@@ -9,7 +9,7 @@ import { nearest } from "./nearest.ts";
 import { paramsOf, split } from "./params.ts";
 import { Refusal } from "./refusal.ts";
 import type { Expected, FiredTimeout } from "../simulate.ts";
-import { problemOf, type Reply, type Simulation } from "./simulation.ts";
+import { done, problemOf, type Reply, type Simulation } from "./simulation.ts";
 import type { Output } from "./terminal.ts";
 import { durationOf, shownDuration, shownTime, timeOf } from "./time.ts";
 
@@ -201,30 +201,29 @@ export class Conversation {
   private send(words: string): void {
     const { event, params, target } = this.addressed(words);
     const body = { event_type: event, params, ...(target === undefined ? {} : { target }) };
-    const reply = this.simulation.perform("transition", { ...this.subject, body });
-    this.simulation.cameTo(this.expectation(reply));
-    const problem = problemOf(reply);
-    if (problem !== undefined) throw new Refusal(`${problem.code}: ${problem.message}`);
-    this.sayAnswer(reply.body as Answer, event);
+    const reply = this.simulation.change("transition", { ...this.subject, body }, (came) =>
+      this.expectation(came),
+    );
+    this.sayAnswer(done(reply) as Answer, words);
   }
 
+  /** What came of an event, as a scenario expects it: the state is that of the entity, whoever took the event. */
   private expectation(reply: Reply): Expected {
     const problem = problemOf(reply);
     if (problem !== undefined) return { outcome: "refused", error: problem.code };
-    const { transition, reason = "" } = reply.body as { transition: string | null; reason?: string };
-    const state = (reply.body as Answer).current_state;
+    const { transition, reason = "" } = reply.body as Answer;
+    const state = this.entity().current_state;
     if (transition !== null) return { outcome: "applied", state };
     return { outcome: reason.startsWith("duplicate") ? "duplicate" : "no_transition", state };
   }
 
-  private sayAnswer(answer: Answer, event: string): void {
+  private sayAnswer(answer: Answer, words: string): void {
     const { style } = this.output;
-    const told = answer as unknown as Record<string, unknown>;
     const fired = answer.timeouts_fired ?? 0;
     if (fired > 0) this.output.line(`${fired} timeout${fired === 1 ? "" : "s"} came first`);
     if (answer.transition === null) {
       this.output.line(
-        `${style.yellow("no transition")}: ${String(told["reason"] ?? "")}; \`why ${event}\` tells more`,
+        `${style.yellow(answer.reason ?? "no transition")}; \`why ${words.trim()}\` tells more`,
       );
       return;
     }
@@ -298,7 +297,7 @@ export class Conversation {
     const now = this.simulation.now();
     const to = this.timeOf(word, now);
     if (to < now) throw new Refusal(`the clock is at ${shownTime(now)} and does not go back; \`undo\` does`);
-    const fired = this.simulation.expect("advance", { to }) as {
+    const fired = done(this.simulation.change("advance", { to })) as {
       readonly timeouts: readonly FiredTimeout[];
     };
     this.output.line(`it is ${shownTime(to)}, ${shownDuration(to - now)} later`);
@@ -371,7 +370,7 @@ export class Conversation {
     if (entity === "")
       throw new Refusal("a machine and an id are needed: `new <machine> <entity> [context]`");
     const body = { entity_id: entity, context: paramsOf(context) };
-    this.simulation.expect("create", { machine_id: machine, body });
+    done(this.simulation.change("create", { machine_id: machine, body }));
     this.subject = { machine_id: machine, entity_id: entity };
     this.sayState();
   }

@@ -32,12 +32,7 @@ export class Simulation {
 
   /** The body of what an operation answers; its refusal ends the command. */
   expect(op: string, args: object = {}): unknown {
-    const reply = this.perform(op, args);
-    const problem = problemOf(reply);
-    if (problem !== undefined) {
-      throw new Refusal(`${problem.code}: ${problem.message}`, { exit: EXIT.faults });
-    }
-    return reply.body;
+    return done(this.perform(op, args));
   }
 
   register(definitions: readonly Definition[]): void {
@@ -54,9 +49,16 @@ export class Simulation {
     return this.session.steps();
   }
 
-  /** Keeps what the last step came to. */
-  cameTo(expectation: Expected): void {
-    this.came[this.steps().done - 1] = expectation;
+  /** Does what changes something, and keeps what came of it, where that is to be expected again. */
+  change(op: string, args: object, expected?: (reply: Reply) => Expected): Reply {
+    const before = this.steps().done;
+    const reply = this.perform(op, args);
+    if (this.steps().done > before) {
+      // What was undone before is forgotten.
+      this.came.length = Math.min(this.came.length, before);
+      if (expected !== undefined) this.came[before] = expected(reply);
+    }
+    return reply;
   }
 
   /** The steps that are done as a scenario that expects what came of them. */
@@ -69,6 +71,13 @@ export class Simulation {
     });
     return { ...scenario, steps };
   }
+}
+
+/** The body of an answer; its refusal is thrown. */
+export function done(reply: Reply): unknown {
+  const problem = problemOf(reply);
+  if (problem !== undefined) throw new Refusal(`${problem.code}: ${problem.message}`, { exit: EXIT.faults });
+  return reply.body;
 }
 
 /** What a refused operation says. */
