@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /**
  * What a machine and everything made from it are to TypeScript. The runtime (core.ts, steps.ts, instance.ts,
  * simulate.ts) implements these interfaces and knows no more than strings.
