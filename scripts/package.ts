@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { build, type Format, type Plugin } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 import { PACKAGE_DIR, ROOT, WASM_DIR, WORKER_DIR } from "./paths.ts";
 import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
@@ -49,6 +49,10 @@ const FOLDERS = { "src/engine/migrations": "migrations", "src/js/templates": "te
 const COMMAND = "cli/main";
 /** Whose bindings and bytes stand in the package. */
 const CRATE_NAMES = Object.keys(CRATES) as CrateName[];
+
+/** How modules of each kind are called, and their types. */
+const JS = { esm: ".js", cjs: ".cjs" } as const;
+const TYPES = { esm: ".d.ts", cjs: ".d.cts" } as const;
 
 /** The files of the package by their paths in it. */
 type Files = Map<string, string | Uint8Array>;
@@ -102,28 +106,20 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
   const found: Files = new Map();
   const modules = librarySources();
   for (const format of ["esm", "cjs"] as const) {
-    for (const [path, text] of await transformed(modules, format)) found.set(`${format}/${path}`, text);
+    const place = (path: string) => `${format}/${path.replace(/\.js$/, JS[format])}`;
+    for (const [path, text] of await transformed(modules, format)) found.set(place(path), text);
     for (const crate of crates) {
       const { bindings, wasm } = wasmFiles(crate);
-      found.set(
-        `${format}/wasm/${crate}.bindings.js`,
-        await inFormat(readFileSync(bindings, "utf8"), format),
-      );
+      const bound = await inFormat(readFileSync(bindings, "utf8"), format);
+      found.set(place(`wasm/${crate}.bindings.js`), bound);
       const bytes = `export default "${readFileSync(wasm).toString("base64")}";\n`;
-      found.set(`${format}/wasm/${crate}.bytes.js`, await inFormat(bytes, format));
+      found.set(place(`wasm/${crate}.bytes.js`), await inFormat(bytes, format));
     }
-    for (const [path, text] of declarations()) found.set(`${format}/${path}`, text);
+    for (const [path, text] of declarations(format)) found.set(`${format}/${path}`, text);
   }
-  // The nearest package.json of what is in there: the package's own imports do not reach it.
-  const imports = CRATE_NAMES.flatMap((crate) => [
-    [`#${crate}-wasm`, { node: `./wasm/${crate}.node.js`, default: `./wasm/${crate}.inline.js` }],
-    [`#${crate}-bindings`, `./wasm/${crate}.bindings.js`],
-    [`#${crate}-bytes`, `./wasm/${crate}.bytes.js`],
-  ]);
-  found.set("cjs/package.json", json({ type: "commonjs", imports: Object.fromEntries(imports) }));
   for (const crate of CRATE_NAMES) {
     // One instance for both kinds of modules.
-    const loader = `import loader from "../../cjs/wasm/${crate}.node.js";\n\nexport const ${crate} = loader.${crate};\n`;
+    const loader = `import loader from "../../cjs/wasm/${crate}.node.cjs";\n\nexport const ${crate} = loader.${crate};\n`;
     found.set(`esm/wasm/${crate}.node.js`, loader);
     if (crates.includes(crate)) found.set(`wasm/${crate}.wasm`, readFileSync(wasmFiles(crate).wasm));
   }
@@ -161,9 +157,9 @@ function manifest(found: Files): object {
   >;
   const exports: Record<string, unknown> = {};
   for (const [entry, path] of Object.entries(ENTRIES)) {
-    const form = (format: Format, module = path) => ({
-      types: `./${format}/${path}.d.ts`,
-      default: `./${format}/${module}.js`,
+    const form = (format: "esm" | "cjs", module = path) => ({
+      types: `./${format}/${path}${TYPES[format]}`,
+      default: `./${format}/${module}${JS[format]}`,
     });
     if (!found.has(`esm/${path}.js`)) note(`${entry} is left out: there is no src/js/lib/${path}.ts`);
     else if (entry !== OF_WORKERD) exports[entry] = { import: form("esm"), require: form("cjs") };
@@ -181,8 +177,8 @@ function manifest(found: Files): object {
   return {
     ...source,
     ...(found.has(`esm/${COMMAND}.js`) ? { bin: { statewright: `./esm/${COMMAND}.js` } } : {}),
-    ...(found.has("cjs/core.js")
-      ? { main: "./cjs/core.js", module: "./esm/core.js", types: "./cjs/core.d.ts" }
+    ...(found.has("cjs/core.cjs")
+      ? { main: "./cjs/core.cjs", module: "./esm/core.js", types: "./cjs/core.d.cts" }
       : {}),
     exports,
     imports: imports(),
@@ -192,24 +188,15 @@ function manifest(found: Files): object {
 
 /** What the package's own modules import by condition. */
 function imports(): Record<string, unknown> {
+  const both = (path: string) => ({ require: `./cjs/${path}.cjs`, default: `./esm/${path}.js` });
   const found: Record<string, unknown> = { "#prebuilt-worker": "./worker/index.js" };
   for (const crate of CRATE_NAMES) {
     found[`#${crate}-wasm`] = {
       workerd: `./esm/wasm/${crate}.workerd.js`,
-      node: `./esm/wasm/${crate}.node.js`,
-      default: `./esm/wasm/${crate}.inline.js`,
+      node: both(`wasm/${crate}.node`),
+      ...both(`wasm/${crate}.inline`),
     };
-    for (const part of ["bindings", "bytes"]) found[`#${crate}-${part}`] = `./esm/wasm/${crate}.${part}.js`;
-  }
-  return found;
-}
-
-/** The same for the modules that are CommonJS, which the nearest package.json makes them. */
-function importsOfCommonJs(): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  for (const crate of CRATE_NAMES) {
-    found[`#${crate}-wasm`] = { node: `./wasm/${crate}.node.js`, default: `./wasm/${crate}.inline.js` };
-    for (const part of ["bindings", "bytes"]) found[`#${crate}-${part}`] = `./wasm/${crate}.${part}.js`;
+    for (const part of ["bindings", "bytes"]) found[`#${crate}-${part}`] = both(`wasm/${crate}.${part}`);
   }
   return found;
 }
@@ -233,24 +220,22 @@ async function transformed(modules: readonly string[], format: "esm" | "cjs"): P
     format,
     platform: "neutral",
     target: "es2022",
-    plugins: [asFiles],
+    plugins: [asFiles(format)],
     write: false,
     logLevel: "error",
-    // Only the loaders built as CommonJS know where they stand.
-    supported: { "import-meta": true },
   });
   return built.outputFiles.map(({ path, text }) => [relative(LIB, path), text]);
 }
 
-/** Leaves every import as it is, of a `.ts` file as of the `.js` that it becomes. */
-const asFiles: Plugin = {
+/** Leaves every import as it is, of a `.ts` file as of the file that it becomes. */
+const asFiles = (format: "esm" | "cjs"): Plugin => ({
   name: "as files",
   setup({ onResolve }) {
     onResolve({ filter: /.*/ }, ({ path, kind }) =>
-      kind === "entry-point" ? null : { path: path.replace(/(\.d)?\.ts$/, ".js"), external: true },
+      kind === "entry-point" ? null : { path: path.replace(/(\.d)?\.ts$/, JS[format]), external: true },
     );
   },
-};
+});
 
 async function inFormat(text: string, format: "esm" | "cjs"): Promise<string> {
   if (format === "esm") return text;
@@ -267,41 +252,39 @@ async function inFormat(text: string, format: "esm" | "cjs"): Promise<string> {
   return built.outputFiles[0]?.text ?? "";
 }
 
-let declared: [string, string][] | undefined;
+/** The types, which say the same of both kinds of modules. */
+function declarations(format: "esm" | "cjs"): [string, string][] {
+  const specifier = /((?:\bfrom|\bimport)\s*\(?\s*)"(\.[^"]*?)(?:\.d)?\.ts"/g;
+  return declared().map(([path, text]) => [
+    path.replace(/\.d\.ts$/, TYPES[format]),
+    text.replace(specifier, `$1"$2${JS[format]}"`),
+  ]);
+}
 
-/** The types, which are the same for both kinds of modules. */
-function declarations(): [string, string][] {
-  if (declared !== undefined) return declared;
+let emitted: [string, string][] | undefined;
+
+/** What TypeScript declares of the library's modules. */
+function declared(): [string, string][] {
+  if (emitted !== undefined) return emitted;
   const folder = mkdtempSync(join(tmpdir(), "statewright-types-"));
   try {
-    const tsc = spawnSync(
-      process.execPath,
-      [
-        join(ROOT, "node_modules", "typescript", "bin", "tsc"),
-        ...["-p", join(ROOT, "src", "js"), "--noEmit", "false", "--declaration", "--emitDeclarationOnly"],
-        ...["--outDir", folder],
-      ],
-      { cwd: ROOT, encoding: "utf8" },
-    );
+    const flags = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", folder];
+    const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    const run = spawnSync(process.execPath, [tsc, "-p", join(ROOT, "src", "js"), ...flags], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
     // `make check` is what refuses them.
-    if (tsc.status !== 0) note(`src/js has faults in its types:\n${tsc.stdout.slice(0, 2000)}`);
-    for (const path of readdirSync(LIB, { recursive: true, encoding: "utf8" })) {
-      if (!path.endsWith(".d.ts") || path === "prebuilt.d.ts") continue;
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), readFileSync(join(LIB, path)));
-    }
-    declared = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    if (run.status !== 0) note(`src/js has faults in its types:\n${run.stdout.slice(0, 2000)}`);
+    const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    emitted = paths
       // Nothing that is offered shows a type of the WebAssembly's bindings.
       .filter((path) => path.endsWith(".d.ts") && !path.startsWith("wasm/"))
-      .map((path) => [path, asJs(readFileSync(join(folder, path), "utf8"))]);
-    return declared;
+      .map((path) => [path, readFileSync(join(folder, path), "utf8")]);
+    return emitted;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function asJs(text: string): string {
-  return text.replace(/((?:\bfrom|\bimport)\s*\(?\s*)"(\.[^"]*?)(?:\.d)?\.ts"/g, '$1"$2.js"');
 }
 
 function json(value: unknown): string {

@@ -49,6 +49,7 @@ test("it offers these entry points, and each of its targets is there", () => {
     "./client",
     "./worker",
     "./testing",
+    "./import-xstate",
     "./openapi.json",
     "./machine.schema.json",
     "./migrations/*",
