@@ -116,10 +116,10 @@ pub(crate) const SEEN_IN_TREES: &str = concat!(
      SELECT json_array(f.key, f.path, f.uid, h.identity_key, \
        CASE WHEN sum(octet_length(h.event_params)) OVER (ORDER BY f.key ROWS UNBOUNDED PRECEDING) \
          - octet_length(h.event_params) < ?2 THEN h.event_params END, h.commit_id, \
-       CASE WHEN f.path IS NOT NULL THEN (SELECT json_array(e.machine_id, e.entity_id, i.depth, e.state_version, \
+       json(CASE WHEN f.path IS NOT NULL THEN (SELECT json_array(e.machine_id, e.entity_id, i.depth, e.state_version, \
            json((SELECT json_group_array(json_array(n.region, n.state)) FROM entries n WHERE n.uid = e.uid))) \
          FROM instances i CROSS JOIN entities e ON e.tenant = i.tenant AND e.machine_id = i.machine_id \
-           AND e.entity_id = i.entity_id WHERE i.uid = f.uid) END) AS j \
+           AND e.entity_id = i.entity_id WHERE i.uid = f.uid) END)) AS j \
      FROM found f CROSS JOIN history h ON h.id = f.row"
 );
 
