@@ -290,3 +290,9 @@ test("a fetch of the caller's own is used, in every try", async () => {
   await client("https://in-process", { fetch }).entities.transition("order", "o-1", event);
   assert.equal(tries, 2);
 });
+
+test("a fetch that looks at no signal is not waited for beyond the timeout", async () => {
+  const fetch = () => new Promise<Response>(() => undefined);
+  const error = await refusal(client("https://in-process", { fetch, timeout: 30, retries: 1 }).health());
+  assert.equal(error.code, "NO_ANSWER");
+});

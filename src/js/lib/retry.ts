@@ -61,7 +61,17 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Sends a request once, and reads its answer to the end: an answer that breaks off is none. */
+/** Reads an answer to its end: one that breaks off is none. */
+async function whole(response: Response): Promise<Response> {
+  // What a browser hides of a redirect cannot be made anew.
+  if (response.type === "opaqueredirect") return response;
+  const bytes = await response.arrayBuffer();
+  const { status, statusText, headers } = response;
+  const empty = status === 204 || status === 205 || status === 304;
+  return new Response(empty ? null : bytes, { status, statusText, headers });
+}
+
+/** Sends a request once, and waits for the whole of its answer as long as a try may take. */
 async function once(request: Request, { fetch, timeout }: Patience): Promise<Response> {
   const { signal } = request;
   signal.throwIfAborted();
@@ -71,13 +81,12 @@ async function once(request: Request, { fetch, timeout }: Patience): Promise<Res
   const late = new DOMException(`no answer within ${timeout} ms`, "TimeoutError");
   const timer = setTimeout(() => trying.abort(late), timeout);
   try {
-    const response = await fetch(request.clone(), { signal: trying.signal });
-    // What a browser hides of a redirect cannot be made anew.
-    if (response.type === "opaqueredirect") return response;
-    const bytes = await response.arrayBuffer();
-    const { status, statusText, headers } = response;
-    const empty = status === 204 || status === 205 || status === 304;
-    return new Response(empty ? null : bytes, { status, statusText, headers });
+    const answer = fetch(request.clone(), { signal: trying.signal }).then(whole);
+    // A fetch of the caller's own may not look at the signal.
+    const over = new Promise<never>((_, reject) =>
+      trying.signal.addEventListener("abort", () => reject(trying.signal.reason as Error)),
+    );
+    return await Promise.race([answer, over]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", give);
