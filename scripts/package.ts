@@ -254,12 +254,14 @@ async function inFormat(text: string, format: "esm" | "cjs"): Promise<string> {
 
 /** The types, which say the same of both kinds of modules. */
 function declarations(format: "esm" | "cjs"): [string, string][] {
-  const specifier = /((?:\bfrom|\bimport)\s*\(?\s*)"(\.[^"]*?)(?:\.d)?\.ts"/g;
   return declared().map(([path, text]) => [
     path.replace(/\.d\.ts$/, TYPES[format]),
-    text.replace(specifier, `$1"$2${JS[format]}"`),
+    text.replace(SPECIFIER, `$1"$2${JS[format]}"`),
   ]);
 }
+
+/** An import of one of the library's modules in a declaration. */
+const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)"(\.[^"]*?)(?:\.d)?\.ts"/g;
 
 let emitted: [string, string][] | undefined;
 
@@ -276,11 +278,18 @@ function declared(): [string, string][] {
     });
     // `make check` is what refuses them.
     if (run.status !== 0) note(`src/js has faults in its types:\n${run.stdout.slice(0, 2000)}`);
-    const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
-    emitted = paths
-      // Nothing that is offered shows a type of the WebAssembly's bindings.
-      .filter((path) => path.endsWith(".d.ts") && !path.startsWith("wasm/"))
-      .map((path) => [path, readFileSync(join(folder, path), "utf8")]);
+    // What the entry points show, and what that is made of: no type of the WebAssembly's bindings is.
+    const shown = Object.values(ENTRIES).map((path) => `${path}.d.ts`);
+    emitted = [];
+    for (const path of shown) {
+      if (!existsSync(join(folder, path))) continue;
+      const text = readFileSync(join(folder, path), "utf8");
+      emitted.push([path, text]);
+      for (const [, , imported] of text.matchAll(SPECIFIER)) {
+        const next = join(dirname(path), `${imported}.d.ts`);
+        if (!shown.includes(next)) shown.push(next);
+      }
+    }
     return emitted;
   } finally {
     rmSync(folder, { recursive: true, force: true });
