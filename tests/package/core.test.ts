@@ -183,7 +183,7 @@ test("what a definition says of its children is checked with them", () => {
   ) as object;
   assert.equal(validate(definition).valid, true);
   const error = refused(() => defineMachine(definition as never, { machines: [parcel] }));
-  assert.equal(error.details.faults?.[0]?.path, '$.sub_machines["a"].on_final["gone"]');
+  assert.equal(error.details.faults?.[0]?.path, "$.sub_machines.a.on_final.gone");
 });
 
 test("a definition that hardly means what it says is compiled, with a warning", () => {
