@@ -1,8 +1,11 @@
 // The client against a server that fails: what is sent again, what is not, and what the caller is told.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
+import { promisify } from "node:util";
 
+import { ROOT } from "../../scripts/paths.ts";
 import { type ClientOptions, createClient, StatewrightError } from "../../src/js/lib/client.ts";
 import { order } from "../http/support.ts";
 import { drop, faulty, json, problem, silent, tear, type Turn } from "./faulty.ts";
@@ -295,4 +298,23 @@ test("a fetch that looks at no signal is not waited for beyond the timeout", asy
   const fetch = () => new Promise<Response>(() => undefined);
   const error = await refusal(client("https://in-process", { fetch, timeout: 30, retries: 1 }).health());
   assert.equal(error.code, "NO_ANSWER");
+});
+
+test("the built package's client works in every kind of module, in this Node.js and in the one of the machine", async (t) => {
+  const scripts = {
+    module: 'import { createClient } from "statewright/client";',
+    commonjs: 'const { createClient } = require("statewright/client");',
+  };
+  const server = await faulty(t, drop, done);
+  for (const node of [process.execPath, "node"]) {
+    for (const [type, first] of Object.entries(scripts)) {
+      const call = `createClient({ url: ${JSON.stringify(server.url)}, tenant: "é日" }).scheduler()`;
+      const script = `${first} ${call}.then((answer) => console.log(JSON.stringify(answer)));`;
+      const { stdout } = await promisify(execFile)(node, [`--input-type=${type}`, "--eval", script], {
+        cwd: ROOT,
+      });
+      assert.equal(stdout, '{"entity_id":"o-1"}\n', `${node} ${type}`);
+    }
+  }
+  assert.equal(server.seen.length, 5);
 });

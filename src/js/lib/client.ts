@@ -1,6 +1,6 @@
 // `statewright/client`: the operations of a service over HTTP, with retries where a retry is safe.
 
-import createFetch, { type Client as FetchClient, type Middleware } from "openapi-fetch";
+import openapiFetch, { type Client as FetchClient, type Middleware } from "openapi-fetch";
 
 import type { CallAnswer, CallRequest } from "./call.ts";
 import { StatewrightError } from "./errors.ts";
@@ -41,6 +41,9 @@ export interface Client extends Operations {
   /** The same service with another tenant. */
   forTenant(tenant: string): Client;
 }
+
+/** Where CommonJS is read by Node's rules, what stands for a module's default is all of the module. */
+const createFetch = ("default" in openapiFetch ? openapiFetch.default : openapiFetch) as typeof openapiFetch;
 
 const DEFAULT_RETRIES = 3;
 const DEFAULT_TIMEOUT = 60_000;
