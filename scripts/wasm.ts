@@ -13,7 +13,7 @@ import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
 interface Crate {
   readonly name: string;
   readonly sources: readonly string[];
-  /** Cargo's and wasm-opt's level. */
+  /** Cargo's level: what the others cost in size, tests/package/size.test.ts would say. */
   readonly level: "s" | "z" | "2" | "3";
 }
 
@@ -22,7 +22,7 @@ export const CRATES = {
   core: {
     name: "statewright-js-core",
     sources: ["src/core", "src/js/core"],
-    level: "s",
+    level: "z",
   },
   engine: {
     name: "statewright-js-engine",
@@ -85,7 +85,7 @@ function build(crate: CrateName): void {
     "--remove-producers-section",
   ]);
   const bound = join(scratch, `${crate}_bg.wasm`);
-  optimise(bound, level);
+  optimise(bound);
   mkdirSync(folder, { recursive: true });
   copyFileSync(bound, join(scratch, `${crate}.wasm`));
   for (const file of [`${crate}.wasm`, `${crate}.js`, `${crate}.d.ts`])
@@ -94,7 +94,7 @@ function build(crate: CrateName): void {
 }
 
 /** Makes a module smaller and faster, puts like functions next to each other, and drops all names. */
-function optimise(module: string, level: Crate["level"]): void {
+function optimise(module: string): void {
   const features = FEATURES.map((feature) => `--enable-${feature}`);
   const wasmOpt = (...passes: string[]) =>
     run(process.execPath, [
@@ -105,7 +105,8 @@ function optimise(module: string, level: Crate["level"]): void {
       ...features,
       ...passes,
     ]);
-  wasmOpt(`-O${level}`);
+  // Functions that one other calls stay apart: what is alike is found among many small ones, and gzipped well.
+  wasmOpt("-Os", "--one-caller-inline-max-function-size", "0", "--low-memory-unused");
   nameByPlace(module);
   wasmOpt("--reorder-functions-by-name", "--strip-debug", "--strip-producers");
 }
