@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { buildPackage } from "../../scripts/package.ts";
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
@@ -13,6 +14,11 @@ await buildPackage({ js: true });
 
 /** The built command. */
 export const BIN = join(PACKAGE_DIR, "esm", "cli", "main.js");
+
+/** All commands, as the built command has them. */
+export const { COMMANDS } = (await import(
+  pathToFileURL(join(PACKAGE_DIR, "esm", "cli", "commands.js")).href
+)) as typeof import("../../src/js/lib/cli/commands.ts");
 
 /** What a run said, and how it ended. */
 export interface Ran {

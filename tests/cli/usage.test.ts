@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { COMMANDS } from "../../src/js/lib/cli/commands.ts";
-import { Folder, ORDER } from "./support.ts";
+import { COMMANDS, Folder, ORDER } from "./support.ts";
 
 const folder = new Folder({ "order.json": ORDER });
 test.after(() => folder[Symbol.dispose]());

@@ -21,7 +21,11 @@ export function explained(explanation: Explanation, style: Styles, now: number |
     `${machine} ${entity} is in ${style.bold(shownState(state))}. Event \`${event}\`: ${verdict()}`,
   ];
   for (const candidate of explanation.candidates) {
-    const mark = candidate.taken ? style.green("✓") : candidate.passes ? style.dim("·") : style.red("✗");
+    const mark = candidate.taken
+      ? style.green("✓")
+      : candidate.state_matches && candidate.passes
+        ? style.dim("·")
+        : style.red("✗");
     const why = candidate.taken
       ? "taken"
       : !candidate.state_matches

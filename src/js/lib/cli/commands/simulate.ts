@@ -2,6 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 
+import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { Conversation, type Subject } from "../conversation.ts";
 import { isObject, objectOf, readDefinitions, readSource } from "../files.ts";
@@ -9,7 +10,6 @@ import { EXIT, type Exit, Refusal } from "../refusal.ts";
 import { Simulation } from "../simulation.ts";
 import type { Output, Terminal } from "../terminal.ts";
 import { timeOf } from "../time.ts";
-import { check, show } from "../checking.ts";
 
 export const simulate: Command = {
   name: "simulate",
@@ -58,12 +58,7 @@ async function begun(
   terminal: Terminal,
 ): Promise<Subject> {
   const definitions = await readDefinitions(file, terminal, given.text("machine"));
-  const { faults } = check(definitions);
-  if (faults.length > 0) {
-    for (const line of show(definitions.source, { faults, warnings: [] }, output.errorStyle))
-      output.note(line);
-    throw new Refusal(`\`${file}\` has faults`, { exit: EXIT.faults });
-  }
+  machineOf(definitions, output);
   simulation.register(definitions.list);
   const subject = {
     machine_id: definitions.list[0]?.machine_id ?? "",
