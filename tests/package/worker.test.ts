@@ -18,6 +18,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 
 import { build } from "esbuild";
+import { checkScenario, type Scenario } from "statewright";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
@@ -139,6 +140,9 @@ test("the templates say what the rest of the repository says", () => {
     devDependencies: Record<string, string>;
   };
   assert.ok(read("package.json").includes(`"wrangler": "^${devDependencies["wrangler"]}"`));
+  const scenario = JSON.parse(read("scenarios/order.json")) as Scenario;
+  assert.deepEqual(scenario.machines, [JSON.parse(read("machines/order.json"))]);
+  assert.deepEqual(checkScenario(scenario), { passed: true, steps: 6, failures: [] });
 });
 
 const HOOKED = `
