@@ -4,8 +4,9 @@ import { engine as wasm } from "#engine-wasm";
 
 import type { Call, CallRequest } from "./call.ts";
 import { type Database, Runner } from "./database.ts";
+import type { JsonDefinition } from "./definition.ts";
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import { type Definition, type Machine as Registered, type Operations, operations } from "./operations.ts";
+import { type Machine as Registered, type Operations, operations } from "./operations.ts";
 import { type Act, Acts, type PersistedOptions } from "./persisted.ts";
 import { registered } from "./register.ts";
 import { errorBody } from "./retry.ts";
@@ -124,7 +125,7 @@ export class Engine {
    * Sees to it that a machine is registered as the program has it: it is made where it is missing, and gets a new revision where it was
    * defined otherwise, which its entities follow. The machines of its children come first.
    */
-  register(machine: Machine | Definition): Promise<Registered> {
+  register(machine: Machine | JsonDefinition): Promise<Registered> {
     return registered(this, machine);
   }
 

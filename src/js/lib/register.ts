@@ -1,6 +1,7 @@
 // Brings machines as a program has them into the database.
 
 import { StatewrightError } from "./errors.ts";
+import type { JsonDefinition } from "./definition.ts";
 import type { Definition, Machine as Registered, Operations } from "./operations.ts";
 import { canonical } from "./same.ts";
 import type { Machine } from "./typed.ts";
@@ -8,14 +9,14 @@ import type { Machine } from "./typed.ts";
 /** Registers a machine and those of its children, unless they are registered so. */
 export async function registered(
   operations: Pick<Operations, "machines">,
-  machine: Machine | Definition,
+  machine: Machine | JsonDefinition,
 ): Promise<Registered> {
-  if (!isMachine(machine)) return one(operations, machine);
+  if (!isMachine(machine)) return one(operations, machine as unknown as Definition);
   for (const child of machine.machines) await registered(operations, child);
   return one(operations, machine.definition as unknown as Definition);
 }
 
-function isMachine(machine: Machine | Definition): machine is Machine {
+function isMachine(machine: Machine | JsonDefinition): machine is Machine {
   return "definition" in machine && typeof machine.send === "function";
 }
 

@@ -1,7 +1,7 @@
 //! The clock and the randomness that the runtime lends the engine.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     future::Future,
     pin::Pin,
     rc::Rc,
@@ -152,15 +152,32 @@ impl Drop for Delay {
     }
 }
 
+/// How much randomness is fetched at once: each time costs as much as all else that a name is made of.
+const POOL_BYTES: usize = 1024;
+
+thread_local! {
+    /// Randomness that nobody has had yet.
+    static POOL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The runtime's randomness, made for keys.
 #[derive(Debug, Clone, Copy)]
 pub struct HostRandom;
 
 impl Random for HostRandom {
     fn bytes(&self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        fill_with_random(&mut bytes);
-        bytes
+        POOL.with_borrow_mut(|pool| {
+            let mut bytes = [0; 16];
+            if pool.len() < bytes.len() {
+                pool.resize(POOL_BYTES, 0);
+                fill_with_random(pool);
+            }
+            let rest = pool.len().saturating_sub(bytes.len());
+            for (byte, taken) in bytes.iter_mut().zip(pool.drain(rest..)) {
+                *byte = taken;
+            }
+            bytes
+        })
     }
 }
 
