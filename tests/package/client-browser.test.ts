@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
@@ -24,8 +25,11 @@ async function page(): Promise<{ origin: string; script: string }> {
     bundle: true,
     format: "iife",
     globalName: "client",
+    minify: true,
     write: false,
   });
+  const bytes = gzipSync(built.outputFiles[0]?.contents ?? "").length;
+  assert.ok(bytes < 7500, `docs/client.md says 7 KB; it is ${bytes} bytes`);
   const server = createServer((_, response) => void response.setHeader("content-type", "text/html").end(" "));
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   after(() => {
