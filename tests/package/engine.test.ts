@@ -133,6 +133,17 @@ test("settings that contradict each other are refused when it is opened", async 
   assert.match(error.message, /STATE_STALE_AFTER/);
 });
 
+test("what is given wrong is refused by its name", async () => {
+  for (const database of [undefined, null, {}, "app.db"] as unknown as Database[]) {
+    const error = await refused(createEngine({ database }), "BAD_REQUEST");
+    assert.match(error.message, /^database: /);
+  }
+  const engine = await engineWith();
+  for (const interval of [-1, Number.NaN, Infinity])
+    assert.throws(() => engine.run({ interval }), /^StatewrightError: interval: /);
+  for (const now of [Number.NaN, 0.5]) await refused(engine.tick(now), "BAD_REQUEST");
+});
+
 test("timers fire by the clock that is given, or as if it were a time that is given", async () => {
   let now = START;
   const engine = await engineWith({ clock: () => now });

@@ -12,6 +12,7 @@ import { registered } from "./register.ts";
 import { errorBody } from "./retry.ts";
 import type { Machine, MachineTypes } from "./typed.ts";
 import { Runs, type RunOptions, type Running, summed, type TickReport } from "./ticks.ts";
+import { wrong } from "./wrong.ts";
 
 export { betterSqlite3, type BetterSqlite3, type BetterSqlite3Statement } from "./adapters/better-sqlite3.ts";
 export { d1, type D1Binding, type D1Prepared } from "./adapters/d1.ts";
@@ -195,6 +196,9 @@ class Core {
 
   constructor(options: EngineOptions) {
     const { database, settings = {}, queues = {}, clock, fetch, log, waitUntil } = options;
+    if (typeof (database as Partial<Database> | undefined)?.batch !== "function") {
+      throw wrong("database", "it is none", "what nodeSqlite(path), memory() or another adapter gives");
+    }
     this.#database = database;
     this.now = clock ?? Date.now;
     const { WasmEngine } = wasm();
@@ -234,6 +238,9 @@ class Core {
   }
 
   async tick(now: number | undefined): Promise<TickReport> {
+    if (now !== undefined && !Number.isSafeInteger(now)) {
+      throw wrong("now", `it is ${String(now)}`, "whole milliseconds since the epoch");
+    }
     return summed(await answered(this.#begin<string>(() => this.#engine.tick(now))));
   }
 
@@ -310,12 +317,7 @@ function headerLines({ headers }: CallRequest): string {
   for (const name in headers) {
     const value = headers[name] ?? "";
     // A line break would begin another header.
-    if (/[\r\n]/.test(value)) {
-      throw new StatewrightError(
-        { code: "BAD_REQUEST", message: `${name}: it has a line break`, retry: false, path: name },
-        400,
-      );
-    }
+    if (/[\r\n]/.test(value)) throw wrong(name, "it has a line break", "one line");
     lines += `${name.toLowerCase()}\n${value}\n`;
   }
   return lines;

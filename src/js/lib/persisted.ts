@@ -15,6 +15,7 @@ import type {
   Snapshot,
   TargetedEvent,
 } from "./typed.ts";
+import { wrong } from "./wrong.ts";
 
 /** How an act is persisted. */
 export interface PersistedOptions<T extends MachineTypes = MachineTypes> {
@@ -96,8 +97,7 @@ export class Acts {
   ): Promise<Result> {
     const { retries = RETRIES } = options;
     if (!Number.isInteger(retries) || retries < 0) {
-      const message = `retries: it is ${String(retries)}; a whole number from 0 is needed`;
-      throw new StatewrightError({ code: "BAD_REQUEST", message, retry: false, path: "retries" }, 400);
+      throw wrong("retries", `it is ${String(retries)}`, "a whole number from 0");
     }
     const outer = this.#nested.find(machine.id, id);
     // It is one act with the one around it.

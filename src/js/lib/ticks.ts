@@ -1,5 +1,7 @@
 // What drives an engine's timers and effects in time, and what it reports.
 
+import { wrong } from "./wrong.ts";
+
 /** What became of timers. */
 export interface TimersReport {
   /** How many due timers were read. */
@@ -95,6 +97,8 @@ export function summed(text: string): TickReport {
 }
 
 const INTERVAL = 10_000;
+/** What a timer of JavaScript can wait. */
+const LONGEST = 2 ** 31 - 1;
 
 /** The runs of an engine. */
 export class Runs {
@@ -107,6 +111,9 @@ export class Runs {
 
   start(options: RunOptions): Running {
     const { interval = INTERVAL, onTick, onError } = options;
+    if (!(interval >= 0 && interval <= LONGEST)) {
+      throw wrong("interval", `it is ${String(interval)}`, `milliseconds from 0 to ${LONGEST}`);
+    }
     const stopping = new AbortController();
     const going = this.#go(interval, stopping.signal, onTick, onError ?? ((error) => console.error(error)));
     const stop = async (): Promise<void> => {
