@@ -9,6 +9,8 @@ import { dirname, join } from "node:path";
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
 
 const CONSUMERS = join(import.meta.dirname, "consumers");
+/** What all of them do. */
+export const SHARED = join(CONSUMERS, "shared");
 
 /** A packed package. */
 export interface Tarball {
