@@ -17,7 +17,7 @@ export interface Core {
 
 interface Bindings {
   readonly WasmMachine: { compile(definitions: string): Core };
-  initSync(): { readonly memory: WebAssembly.Memory };
+  initSync(): { readonly memory: { readonly buffer: ArrayBuffer } };
 }
 
 const loader = pathToFileURL(join(PACKAGE_DIR, "esm", "wasm", "core.node.js"));
@@ -26,7 +26,7 @@ const { core: bindings } = (await import(loader.href)) as { core: () => Bindings
 /** The core's bindings, and its memory. */
 export function core(): { readonly WasmMachine: Bindings["WasmMachine"]; memory(): ArrayBuffer } {
   const { WasmMachine, initSync } = bindings();
-  return { WasmMachine, memory: () => initSync().memory.buffer as ArrayBuffer };
+  return { WasmMachine, memory: () => initSync().memory.buffer };
 }
 
 setFlagsFromString("--expose-gc");

@@ -126,7 +126,7 @@ test("what is read later tells of the event as it was sent, whatever became of w
     deep(sent.snapshot).list.push(4);
     assert.deepEqual({ ...JSON.parse(JSON.stringify(sent)), snapshot: after }, JSON.parse(told));
     // What was told is no part of what is remembered either.
-    (sent.answer as { actions_dispatched: unknown[] }).actions_dispatched.push("more");
+    (sent.answer as unknown as { actions_dispatched: unknown[] }).actions_dispatched.push("more");
     (sent.commit?.rows[0]?.actions_dispatched as unknown[]).push("more");
   }
 });

@@ -160,13 +160,30 @@ enum Taken {
     /// Entries of regions, in order, and where they lead.
     Moved(Moved),
     Stays,
-    Refused(Unsent),
+    Refused(Box<Unsent>),
 }
 
 #[derive(Debug)]
 struct Moved {
-    next: u32,
+    next: Arc<Point>,
+    /// Its number.
+    place: u32,
     entered: SmallVec<[Entered; 2]>,
+}
+
+impl Taken {
+    #[inline]
+    fn take(&self, instance: &mut Instance, event: EventIx, generation: u32) -> Result<bool, Box<Unsent>> {
+        match self {
+            Self::Moved(moved) => {
+                instance.enter(&moved.entered, event);
+                instance.stand(Arc::clone(&moved.next), generation, moved.place);
+                Ok(true)
+            }
+            Self::Stays => Ok(false),
+            Self::Refused(unsent) => Err(unsent.clone()),
+        }
+    }
 }
 
 /// A state that a region enters.
@@ -242,13 +259,13 @@ impl Automaton {
     ///
     /// # Errors
     /// [`MOST_EVENTS`] have numbers, and it has none.
-    pub fn event(&mut self, event_type: &str, params: &Arc<Params>) -> Result<EventIx, Unsent> {
+    pub fn event(&mut self, event_type: &str, params: &Arc<Params>) -> Result<EventIx, Box<Unsent>> {
         let text = format!("{}{event_type}", written(params));
         if let Some(known) = self.event_by_text.get(text.as_str()) {
             return Ok(*known);
         }
         if self.events.len() >= MOST_EVENTS {
-            return Err(Unsent::TooManyEvents);
+            return Err(Box::new(Unsent::TooManyEvents));
         }
         let number = EventIx(RegionIx::of(self.events.len()).0);
         self.events.push(Numbered {
@@ -265,7 +282,19 @@ impl Automaton {
     ///
     /// # Errors
     /// The event is refused, more timeouts are due than a request fires, or nothing has that number.
-    pub fn send(&mut self, instance: &mut Instance, event: EventIx) -> Result<bool, Unsent> {
+    #[inline]
+    pub fn send(&mut self, instance: &mut Instance, event: EventIx) -> Result<bool, Box<Unsent>> {
+        if !(self.exact_timers && instance.is_due())
+            && let Some(step) = self.met(instance, event)
+            && let Some(taken) = self.steps.get((step as usize).wrapping_sub(1))
+        {
+            return taken.take(instance, event, self.generation);
+        }
+        self.send_anew(instance, event)
+    }
+
+    #[inline(never)]
+    fn send_anew(&mut self, instance: &mut Instance, event: EventIx) -> Result<bool, Box<Unsent>> {
         if self.exact_timers && instance.is_due() {
             self.fire(instance, CATCH_UP_LIMIT)?;
         }
@@ -273,21 +302,9 @@ impl Automaton {
             Some(step) => step,
             None => self.meet(instance, event)?,
         };
-        let place = (step as usize).saturating_sub(1);
-        match self.steps.get(place) {
-            Some(Taken::Moved(moved)) => {
-                let next = self.points.get(moved.next as usize);
-                let Some(next) = next.map(|kept| Arc::clone(&kept.point)) else {
-                    // INVARIANT: a step and the point that it leads to are forgotten together.
-                    return Ok(false);
-                };
-                instance.enter(&moved.entered, event);
-                instance.stand(next, self.generation, moved.next);
-                Ok(true)
-            }
-            Some(Taken::Refused(unsent)) => Err(unsent.clone()),
-            Some(Taken::Stays) | None => Ok(false),
-        }
+        // INVARIANT: a row counts steps from 1, and rows and steps are forgotten together.
+        let taken = self.steps.get((step as usize).wrapping_sub(1));
+        taken.map_or(Ok(false), |taken| taken.take(instance, event, self.generation))
     }
 
     /// Sends an event that is not numbered, and decides it anew.
@@ -299,7 +316,7 @@ impl Automaton {
         instance: &mut Instance,
         event_type: &str,
         params: &Arc<Params>,
-    ) -> Result<bool, Unsent> {
+    ) -> Result<bool, Box<Unsent>> {
         if self.exact_timers && instance.is_due() {
             self.fire(instance, CATCH_UP_LIMIT)?;
         }
@@ -316,7 +333,7 @@ impl Automaton {
                 instance.become_entity(tree.root().clone());
                 Ok(true)
             }
-            Outcome::Refusal(refusal) => Err(refusal.into()),
+            Outcome::Refusal(refusal) => Err(Box::new(refusal.into())),
             Outcome::NoTransition | Outcome::Duplicate => Ok(false),
         }
     }
@@ -325,7 +342,7 @@ impl Automaton {
     ///
     /// # Errors
     /// The clock stands later already, or more than [`MOST_FIRED`] are due; so many were fired then.
-    pub fn advance(&self, instance: &mut Instance, to: Millis) -> Result<usize, Unsent> {
+    pub fn advance(&self, instance: &mut Instance, to: Millis) -> Result<usize, Box<Unsent>> {
         instance.set_clock(to)?;
         if instance.is_due() {
             return self.fire(instance, MOST_FIRED);
@@ -353,17 +370,18 @@ impl Automaton {
     }
 
     /// Fires what is due, at most so many. Says how many moved the instance.
-    fn fire(&self, instance: &mut Instance, most: usize) -> Result<usize, Unsent> {
+    fn fire(&self, instance: &mut Instance, most: usize) -> Result<usize, Box<Unsent>> {
         let mut tree = Tree::new(self.entity(instance), None);
         let caught_up = catch_up(&mut tree, instance.now(), most);
         instance.become_entity(tree.root().clone());
         if caught_up.more {
-            return Err(Unsent::TimeoutsPending { most });
+            return Err(Box::new(Unsent::TimeoutsPending { most }));
         }
         Ok(caught_up.commits.len())
     }
 
     /// The step that was met, counted from 1.
+    #[inline]
     fn met(&self, instance: &Instance, event: EventIx) -> Option<u32> {
         let point = instance.place_in(self.generation)?;
         let row = &self.points.get(point as usize)?.row;
@@ -371,9 +389,9 @@ impl Automaton {
     }
 
     /// Lets the machine decide, and remembers what it said.
-    fn meet(&mut self, instance: &mut Instance, event: EventIx) -> Result<u32, Unsent> {
+    fn meet(&mut self, instance: &mut Instance, event: EventIx) -> Result<u32, Box<Unsent>> {
         let Some(numbered) = self.events.get(event.0 as usize) else {
-            return Err(Unsent::NoSuchEvent { number: event.0 });
+            return Err(Box::new(Unsent::NoSuchEvent { number: event.0 }));
         };
         let sent = Event {
             event_type: Arc::clone(&numbered.event_type),
@@ -403,7 +421,7 @@ impl Automaton {
                 Err(unsent) => Taken::Refused(unsent),
             },
             Outcome::NoTransition | Outcome::Duplicate => Taken::Stays,
-            Outcome::Refusal(refusal) => Taken::Refused(refusal.into()),
+            Outcome::Refusal(refusal) => Taken::Refused(Box::new(refusal.into())),
         };
         self.steps.push(taken);
         let step = RegionIx::of(self.steps.len()).0;
@@ -443,8 +461,13 @@ impl Automaton {
             configuration: after.configuration(),
             context: Arc::clone(&after.context),
         });
-        let next = self.number(&point, context);
-        Taken::Moved(Moved { next, entered })
+        let place = self.number(&point, context);
+        let next = self.points.get(place as usize);
+        Taken::Moved(Moved {
+            next: next.map_or(point, |kept| Arc::clone(&kept.point)),
+            place,
+            entered,
+        })
     }
 
     /// The number of a point; its context's, where that is known.
@@ -493,14 +516,14 @@ impl Automaton {
 }
 
 /// Whether what an event makes is within the bounds of a request.
-fn weigh(commit: &Commit, after: &Entity, params: &Params) -> Result<(), Unsent> {
+fn weigh(commit: &Commit, after: &Entity, params: &Params) -> Result<(), Box<Unsent>> {
     let written = commit.bytes(json_bytes(params));
     if written > MAX_WRITTEN_BYTES {
-        return Err(Unsent::TooLarge {
+        return Err(Box::new(Unsent::TooLarge {
             what: "what the event writes",
             bytes: written,
             most: MAX_WRITTEN_BYTES,
-        });
+        }));
     }
     let bytes = if commit.context_changed {
         json_bytes(after.context())
@@ -508,11 +531,11 @@ fn weigh(commit: &Commit, after: &Entity, params: &Params) -> Result<(), Unsent>
         0
     };
     if bytes > MAX_CONTEXT_BYTES {
-        return Err(Unsent::TooLarge {
+        return Err(Box::new(Unsent::TooLarge {
             what: "the context with the event's params",
             bytes,
             most: MAX_CONTEXT_BYTES,
-        });
+        }));
     }
     Ok(())
 }

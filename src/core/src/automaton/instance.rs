@@ -23,8 +23,8 @@ pub struct Instance {
     entries: SmallVec<[Held; 2]>,
     updated_at: Millis,
     now: Millis,
-    /// When its earliest timer is due.
-    due: Option<Millis>,
+    /// When its earliest timer is due; [`NEVER`] where none is armed.
+    due: Millis,
 }
 
 /// The number of no point.
@@ -35,24 +35,34 @@ const NOWHERE: u32 = u32::MAX;
 struct Held {
     seq: Seq,
     entered_at: Millis,
-    timer: Timer,
+    /// When its timer is due; [`NEVER`] where none is armed.
+    due: Millis,
     made_by: MadeBy,
 }
+
+/// The end of time.
+const NEVER: Millis = Millis(i64::MAX);
 
 /// The row that started an entry, from which its identity key is made when asked for.
 #[derive(Debug)]
 enum MadeBy {
-    /// It has that key, if any.
-    Key(Option<IdentityKey>, Made),
-    /// An event that had no timestamp; a later row of its step names its region.
+    /// An event that had no timestamp, when it was entered; a later row of its step names its region.
     Event {
         event: EventIx,
-        at: Millis,
         version: Version,
         later: bool,
     },
     /// The join of that place in the step whose first entry had that number.
     Join { n: Seq, index: u32 },
+    /// Whatever is known of it.
+    Known(Box<Known>),
+}
+
+#[derive(Debug)]
+struct Known {
+    key: Option<IdentityKey>,
+    made: Made,
+    timer: Timer,
 }
 
 impl Instance {
@@ -70,7 +80,7 @@ impl Instance {
             entries: SmallVec::new(),
             updated_at: entity.updated_at,
             now,
-            due: None,
+            due: NEVER,
         };
         instance.become_entity(entity);
         instance
@@ -103,16 +113,17 @@ impl Instance {
 
     /// When its earliest armed timer is due, if one is.
     pub fn due(&self) -> Option<Millis> {
-        self.due
+        (self.due < NEVER).then_some(self.due)
     }
 
+    #[inline]
     pub(super) fn is_due(&self) -> bool {
-        self.due.is_some_and(|due| due <= self.now)
+        self.due <= self.now && self.due < NEVER
     }
 
-    pub(super) fn set_clock(&mut self, to: Millis) -> Result<(), Unsent> {
+    pub(super) fn set_clock(&mut self, to: Millis) -> Result<(), Box<Unsent>> {
         if to < self.now {
-            return Err(Unsent::Backwards { now: self.now, to });
+            return Err(Box::new(Unsent::Backwards { now: self.now, to }));
         }
         self.now = to;
         Ok(())
@@ -123,38 +134,47 @@ impl Instance {
     }
 
     /// The number of its point, where it was given in that generation.
+    #[inline]
     pub(super) fn place_in(&self, generation: u32) -> Option<u32> {
         let (given_in, place) = self.place;
         (given_in == generation && place != NOWHERE).then_some(place)
     }
 
     /// Stands at a point that has that number in a generation.
+    #[inline]
     pub(super) fn stand(&mut self, at: Arc<Point>, generation: u32, place: u32) {
         self.at = at;
         self.place = (generation, place);
     }
 
     /// Starts the entries of a step by an event, now.
+    #[inline]
     pub(super) fn enter(&mut self, entered: &[Entered], event: EventIx) {
         let now = self.now;
         let n = self.next_seq;
+        let mut timed = self.due < NEVER;
         self.version = self.version.next();
         self.updated_at = now;
-        for (place, enters) in entered.iter().enumerate() {
-            let due = enters.delay.map(|delay| now.after(delay));
+        let mut later = false;
+        for enters in entered {
+            let due = match enters.delay {
+                Some(delay) => now.after(delay),
+                None => NEVER,
+            };
+            timed |= due < NEVER;
             let made_by = match enters.join {
                 Some(index) => MadeBy::Join { n, index },
                 None => MadeBy::Event {
                     event,
-                    at: now,
                     version: self.version,
-                    later: place > 0,
+                    later,
                 },
             };
+            later = true;
             let held = Held {
                 seq: self.next_seq,
                 entered_at: now,
-                timer: armed(due),
+                due,
                 made_by,
             };
             self.next_seq = self.next_seq.next();
@@ -162,14 +182,14 @@ impl Instance {
                 *slot = held;
             }
         }
-        let timed = |enters: &Entered| enters.delay.is_some();
-        if self.due.is_some() || entered.iter().any(timed) {
+        if timed {
             self.find_due();
         }
     }
 
     fn find_due(&mut self) {
-        self.due = self.entries.iter().filter_map(|held| held.timer.armed()).min();
+        let first = self.entries.iter().map(|held| held.due).min();
+        self.due = first.unwrap_or(NEVER);
     }
 
     /// Becomes what a step that is not remembered made of it.
@@ -185,8 +205,12 @@ impl Instance {
         let held = entity.entries.into_iter().map(|entry| Held {
             seq: entry.seq,
             entered_at: entry.entered_at,
-            timer: entry.timer,
-            made_by: MadeBy::Key(entry.key, entry.made),
+            due: entry.timer.armed().unwrap_or(NEVER),
+            made_by: MadeBy::Known(Box::new(Known {
+                key: entry.key,
+                made: entry.made,
+                timer: entry.timer,
+            })),
         });
         self.entries = held.collect();
         self.find_due();
@@ -197,21 +221,21 @@ impl Instance {
         let entries = self.entries.iter().zip(&self.at.configuration);
         let entries = entries.enumerate().map(|(place, (held, state))| {
             let region = &machine.region(RegionIx::of(place)).id;
-            let (key, made) = match &held.made_by {
-                MadeBy::Key(key, made) => (key.clone(), *made),
+            let timer = armed((held.due < NEVER).then_some(held.due));
+            let (key, made, timer) = match &held.made_by {
+                MadeBy::Known(known) => (known.key.clone(), known.made, known.timer.clone()),
                 MadeBy::Event {
                     event,
-                    at,
                     version,
                     later,
                 } => {
                     let key = IdentityKey::Event {
                         event_type: event_type(*event),
-                        timestamp: at.0,
+                        timestamp: held.entered_at.0,
                         version: Some(*version),
                         region: later.then(|| Arc::clone(region)),
                     };
-                    (Some(key), Made::Stored(0))
+                    (Some(key), Made::Stored(0), timer)
                 }
                 MadeBy::Join { n, index } => {
                     let key = IdentityKey::Join {
@@ -219,14 +243,14 @@ impl Instance {
                         n: *n,
                         index: *index,
                     };
-                    (Some(key), Made::Stored(0))
+                    (Some(key), Made::Stored(0), timer)
                 }
             };
             Entry {
                 state: *state,
                 seq: held.seq,
                 entered_at: held.entered_at,
-                timer: held.timer.clone(),
+                timer,
                 key,
                 made,
             }

@@ -86,7 +86,7 @@ impl WasmInstances {
                 let numbered = automaton.borrow_mut().event(event_type, &event.1);
                 numbered
                     .map(EventIx::number)
-                    .map_err(|unsent| thrown(unsent.into()))
+                    .map_err(|unsent| thrown((*unsent).into()))
             }
             Shared::Family(events) => {
                 let mut events = events.borrow_mut();
@@ -202,8 +202,11 @@ impl WasmInstance {
     pub fn send(&mut self, event: u32) -> u32 {
         let sent = match &mut self.lives {
             Lives::Alone { automaton, instance } => {
-                let sent = automaton.borrow_mut().send(instance, EventIx::at(event));
-                sent.map_err(Error::from)
+                match automaton.borrow_mut().send(instance, EventIx::at(event)) {
+                    Ok(true) => return MOVED,
+                    Ok(false) => return STAYED,
+                    Err(unsent) => Err(Error::from(*unsent)),
+                }
             }
             Lives::Family { events, now } => match events.borrow().get(event as usize) {
                 Some(event) => deliver(&mut self.living, event, *now),
@@ -222,7 +225,7 @@ impl WasmInstance {
         let sent = match &mut self.lives {
             Lives::Alone { automaton, instance } => {
                 let sent = automaton.borrow().send_once(instance, event_type, &params);
-                sent.map_err(Error::from)
+                sent.map_err(|unsent| Error::from(*unsent))
             }
             Lives::Family { now, .. } => deliver(&mut self.living, &event, *now),
         };
@@ -295,7 +298,9 @@ impl WasmInstance {
         let fired = match &mut self.lives {
             Lives::Alone { automaton, instance } => {
                 let fired = automaton.borrow().advance(instance, to);
-                fired.map(|fired| fired > 0).map_err(Error::from)
+                fired
+                    .map(|fired| fired > 0)
+                    .map_err(|unsent| Error::from(*unsent))
             }
             Lives::Family { now, .. } if to < *now => Err(Unsent::Backwards { now: *now, to }.into()),
             Lives::Family { now, .. } => {
