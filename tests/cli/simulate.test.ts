@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
 import { BIN, Folder, ORDER, TRIP } from "./support.ts";
 
 const folder = new Folder({ "order.json": ORDER, "trip.json": TRIP });
-test.after(() => folder[Symbol.dispose]());
+after(() => folder.remove());
 
 /** Says lines to a machine whose clock begins at 0. */
 const say = (file: string, lines: readonly string[], ...more: string[]) =>
@@ -31,7 +31,7 @@ test("sends events, with params in both forms, and says what they did", async ()
   ]);
   assert.equal(stderr, "");
   assert.equal(code, 0);
-  const [before = "", after = ""] = stdout.split("> effects\n");
+  const [before = "", effects = ""] = stdout.split("> effects\n");
   assert.equal(
     before,
     `> # a comment, and an empty line
@@ -59,7 +59,7 @@ no event can be taken here
 1970-01-01T00:00:00Z  paid → shipped  ship {"by":"post"}
 `,
   );
-  const [effect] = JSON.parse(after) as { effect: unknown }[];
+  const [effect] = JSON.parse(effects) as { effect: unknown }[];
   assert.deepEqual(effect?.effect, {
     kind: "event",
     event_type: "order.shipped",
@@ -143,7 +143,7 @@ test("undoes and does again, to the beginning and back", async () => {
   assert.match(stdout, /> undo\n1 of 4 steps are done\n`e-1` is not made yet; `redo` makes it/);
   assert.match(
     stdout,
-    /> steps\n {3}1 {2}register order\n {3}2 {2}create order\n {3}3 {2}transition pay [^\n]*\n$/,
+    /> steps\n {2}1 {2}register order\n {2}2 {2}create order\n {2}3 {2}transition pay [^\n]*\n$/,
   );
 });
 

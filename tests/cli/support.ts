@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { buildPackage } from "../../scripts/package.ts";
@@ -43,6 +44,13 @@ export class Folder {
     for (const [name, content] of Object.entries(files)) this.write(name, content);
   }
 
+  /** A folder that is removed when the test has ended. */
+  static of(test: TestContext, files: Readonly<Record<string, unknown>> = {}): Folder {
+    const folder = new Folder(files);
+    test.after(() => folder.remove());
+    return folder;
+  }
+
   /** Writes a file: a text as it is, anything else as JSON. */
   write(name: string, content: unknown): void {
     const path = join(this.path, name);
@@ -68,7 +76,7 @@ export class Folder {
     return spawn(process.execPath, [BIN, ...args], { cwd: this.path, env: { ...inherited, ...env } });
   }
 
-  [Symbol.dispose](): void {
+  remove(): void {
     rmSync(this.path, { recursive: true, force: true });
   }
 }

@@ -1,12 +1,12 @@
 // The command as a whole: help, versions, what is wrong with its arguments, colours.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
 import { COMMANDS, Folder, ORDER } from "./support.ts";
 
 const folder = new Folder({ "order.json": ORDER });
-test.after(() => folder[Symbol.dispose]());
+after(() => folder.remove());
 
 test("tells all commands with --help, -h and help; alone it is wrong usage", async () => {
   for (const args of [["--help"], ["-h"], ["help"]]) {

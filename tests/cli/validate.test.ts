@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
 import { ROOT } from "../../scripts/paths.ts";
 import { Folder, ORDER, TRIP } from "./support.ts";
@@ -28,7 +28,7 @@ const folder = new Folder({
     TRIP[1],
   ],
 });
-test.after(() => folder[Symbol.dispose]());
+after(() => folder.remove());
 
 test("says that a file is valid", async () => {
   const { code, stdout, stderr } = await folder.run([
@@ -195,9 +195,9 @@ test("explains why an event moves nothing, and ends with 1", async () => {
 });
 
 test("explains after other events, with a context, of a snapshot, and in JSON", async () => {
-  const after = await folder.run(["explain", "order.json", "ship", "--after", "pay amount=25"]);
-  assert.equal(after.code, 0);
-  assert.match(after.stdout, /✓ paid → shipped \(transitions\[1\]\): taken/);
+  const later = await folder.run(["explain", "order.json", "ship", "--after", "pay amount=25"]);
+  assert.equal(later.code, 0);
+  assert.match(later.stdout, /✓ paid → shipped \(transitions\[1\]\): taken/);
   const context = await folder.run(["explain", "order.json", "pay", "-c", '{"amount": 10}', "--json"]);
   assert.equal(context.code, 0);
   assert.equal((JSON.parse(context.stdout) as { would: string }).would, "transition");

@@ -2,11 +2,15 @@
 
 import { type AnyActor, assign, createActor, createMachine, SimulatedClock } from "xstate";
 
-import { defineMachine } from "statewright";
+import {
+  type AnyMachine,
+  type ChildSnapshot,
+  defineMachine,
+  type Snapshot,
+  type TargetStep,
+} from "statewright";
 
-import type { Definition } from "../../src/js/lib/definition.ts";
 import type { Imported } from "../../src/js/lib/import-xstate.ts";
-import type { AnyMachine, ChildSnapshot, Snapshot, TargetStep } from "../../src/js/lib/typed.ts";
 import { type Fields, passes } from "./guards.ts";
 import { type Case, type Step, TICK, type XState } from "./machines.ts";
 
@@ -92,7 +96,7 @@ function defined({ definition, machines }: Imported): AnyMachine {
   return define(definition, known);
 }
 
-function define(definition: Definition, known: ReadonlyMap<string, AnyMachine>): AnyMachine {
+function define(definition: Imported["definition"], known: ReadonlyMap<string, AnyMachine>): AnyMachine {
   return defineMachine(definition as never, { machines: [...known.values()] }) as AnyMachine;
 }
 

@@ -129,6 +129,9 @@ export class Conversation {
     if (text === "" || text.startsWith("#")) return;
     const [word, rest] = split(text);
     const verb = Object.hasOwn(this.verbs, word) ? this.verbs[word] : undefined;
+    // A machine may have an event of that name.
+    if (word === "send" && !this.knows(rest.split(/[\s@]/)[0] ?? "") && this.knows(word))
+      return this.send(text);
     if (verb !== undefined) return verb.say(rest);
     if (word === "exit") return void (this.isOver = true);
     if (!this.knows(word.split("@")[0] ?? word)) {
