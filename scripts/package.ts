@@ -320,14 +320,18 @@ function synchronise(wanted: Files): void {
   }
 }
 
-/** Lets `statewright` be imported in the repository. `npm ci` knows nothing of it. */
+/** Lets `statewright` be imported in the repository, and its command be run. `npm ci` knows nothing of them. */
 function link(): void {
-  const place = join(ROOT, "node_modules", "statewright");
-  const target = relative(dirname(place), PACKAGE_DIR);
-  const there = lstatSync(place, { throwIfNoEntry: false });
-  if (there?.isSymbolicLink() && readlinkSync(place) === target) return;
-  if (there !== undefined) rmSync(place, { recursive: true, force: true });
-  symlinkSync(target, place);
+  const modules = join(ROOT, "node_modules");
+  const links = { statewright: PACKAGE_DIR, ".bin/statewright": join(PACKAGE_DIR, "esm", `${COMMAND}.js`) };
+  for (const [name, leadsTo] of Object.entries(links)) {
+    const place = join(modules, name);
+    const target = relative(dirname(place), leadsTo);
+    const there = lstatSync(place, { throwIfNoEntry: false });
+    if (there?.isSymbolicLink() && readlinkSync(place) === target) continue;
+    if (there !== undefined) rmSync(place, { recursive: true, force: true });
+    symlinkSync(target, place);
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
