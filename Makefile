@@ -37,7 +37,7 @@ check: setup
 	@node scripts/setup.mjs --check
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude statewright-worker --all-targets --all-features -- -D warnings
-	cargo clippy -p statewright-worker -p statewright-js-core -p statewright-js-engine -p statewright-component \
+	cargo clippy -p statewright-worker -p statewright-js-core -p statewright-js-simulation -p statewright-js-engine -p statewright-component \
 		--target wasm32-unknown-unknown -- -D warnings
 	target/tools/bin/cargo-deny --locked check licenses bans sources
 	@# Tests and examples are typed by the package that they use.

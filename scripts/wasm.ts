@@ -21,7 +21,12 @@ interface Crate {
 export const CRATES = {
   core: {
     name: "statewright-js-core",
-    sources: ["src/core", "src/js/core"],
+    sources: ["src/core", "src/js/core", "src/js/text"],
+    level: "z",
+  },
+  simulation: {
+    name: "statewright-js-simulation",
+    sources: ["src/core", "src/js/simulation", "src/js/text"],
     level: "z",
   },
   engine: {

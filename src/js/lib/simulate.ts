@@ -1,7 +1,7 @@
 // Simulations: machines and entities on a virtual clock, with everything that happened.
 
-import type { WasmSession } from "#core-bindings";
-import { core } from "#core-wasm";
+import type { WasmSession } from "#simulation-bindings";
+import { simulation } from "#simulation-wasm";
 
 import type { Definition } from "./definition.ts";
 import type { ErrorBody } from "./errors.ts";
@@ -148,7 +148,7 @@ export function simulate<const Machines extends Some>(
 export function checkScenario(scenario: Scenario): Checked {
   const text = jsonText(scenario, "scenario");
   try {
-    return JSON.parse(core().checkScenario(text)) as Checked;
+    return JSON.parse(simulation().checkScenario(text)) as Checked;
   } catch (thrown) {
     throw refusal(thrown);
   }
@@ -166,7 +166,7 @@ export class Simulation<Machines extends Some = Some> {
   /** Use `simulate`. */
   constructor(machines: Machines, options: SimulateOptions) {
     const { now = 0, tenant, deliver } = options;
-    this.#session = new (core().WasmSession)(now, tenant, deliver);
+    this.#session = new (simulation().WasmSession)(now, tenant, deliver);
     // Children first, so that what names them is checked against them.
     for (const { definition } of familyOf(machines).reverse()) this.register(definition);
   }

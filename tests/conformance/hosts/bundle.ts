@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 import { build, type Plugin } from "esbuild";
 
-import { ROOT } from "../../../scripts/paths.ts";
+import { PACKAGE_DIR, ROOT } from "../../../scripts/paths.ts";
 
 /** A bundled module. */
 export interface Bundle {
@@ -18,7 +18,10 @@ export async function bundle(entry: string, conditions: readonly string[]): Prom
   const wasm = new Map<string, string>();
   const modules: Plugin = {
     name: "wasm",
-    setup({ onResolve }) {
+    setup({ onResolve, resolve: find }) {
+      onResolve({ filter: /^simulation-wasm$/ }, () =>
+        find("#simulation-wasm", { kind: "import-statement", resolveDir: PACKAGE_DIR }),
+      );
       onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
         const name = `./${path.split("/").pop()}`;
         wasm.set(name, resolve(resolveDir, path));

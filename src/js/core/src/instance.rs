@@ -10,11 +10,11 @@ use statewright_core::error::Error;
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::request::{EventRequest, Fields};
 use statewright_core::snapshot::{Blueprint, Living, OutcomeName, Snapshot};
+use statewright_js_text::{millis, read, thrown, told};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::machine::{WasmMachine, millis};
+use crate::machine::WasmMachine;
 use crate::steps::Plan;
-use crate::{read, thrown, told};
 
 type Members = Map<String, Value>;
 /// An event as it crosses, and its params.
@@ -181,10 +181,6 @@ pub struct WasmInstance {
     problem: Option<Error>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "each stands in a box of JavaScript's anyway, and an event reads it at once"
-)]
 enum Lives {
     Alone {
         automaton: Rc<RefCell<Automaton>>,

@@ -4,11 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use statewright_core::error::Error;
 use statewright_core::fault::{Fault, Warning};
-use statewright_core::ids::Millis;
 use statewright_core::snapshot::{Blueprint, CommitView, Living, SeenRow, Snapshot};
+use statewright_js_text::{millis, read, thrown, told};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
-
-use crate::{read, thrown, told};
 
 /// A compiled machine with the machines of its children.
 #[wasm_bindgen]
@@ -162,13 +160,4 @@ impl WasmMachine {
         let restore = |value: &Value| self.blueprint.restore(&Snapshot::read(value)?);
         restore(&read(snapshot)?).map_err(thrown)
     }
-}
-
-/// A time as JavaScript has it: a number of milliseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "whole milliseconds within ±2^53 are exact, others are cut"
-)]
-pub(crate) fn millis(now: f64) -> Millis {
-    Millis(now as i64)
 }

@@ -8,11 +8,11 @@ use statewright_core::automaton::{Choice, Choices, Reads, choose, first_delay, n
 use statewright_core::entity::{Entity, Params};
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::machine::Machine;
+use statewright_js_text::told;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::instance::params_of;
 use crate::machine::WasmMachine;
-use crate::told;
 
 /// The steps of a machine without children.
 #[wasm_bindgen]

@@ -8,6 +8,10 @@ declare module "#core-bytes" {
   const base64: string;
   export default base64;
 }
+declare module "#simulation-bytes" {
+  const base64: string;
+  export default base64;
+}
 declare module "#engine-bytes" {
   const base64: string;
   export default base64;

@@ -1,10 +1,9 @@
-//! A simulation: operations by name, arguments and answers as JSON.
+//! Simulations for JavaScript: operations by name, arguments and answers as JSON text. It is apart from the core, so that who
+//! runs none loads none.
 
 use statewright_core::simulation::{Options, Session, check};
+use statewright_js_text::{millis, read, thrown, told};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
-
-use crate::machine::millis;
-use crate::{read, thrown, told};
 
 /// A simulation. See `statewright_core::simulation`.
 #[wasm_bindgen]
