@@ -57,18 +57,16 @@ const TYPES = { esm: ".d.ts", cjs: ".d.cts" } as const;
 /** The files of the package by their paths in it. */
 type Files = Map<string, string | Uint8Array>;
 
-/** Builds the package unless it is built already; throws when it cannot be built. */
+/**
+ * Builds the package unless it is built already; throws when it cannot be built. `js` leaves out what is not there, saying so, and
+ * compiles no Rust that was compiled once.
+ */
 export async function buildPackage({ js = false } = {}): Promise<void> {
   const crates: CrateName[] = [];
   for (const crate of CRATE_NAMES) {
-    if (!js || !hasWasm(crate)) {
-      try {
-        await buildWasm(crate);
-      } catch (error) {
-        note(`${crate} is left out: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    }
+    if (!js) await buildWasm(crate);
     if (hasWasm(crate)) crates.push(crate);
+    else note(`${crate} is left out: it was never built`);
   }
   await alone(`${STAMP}.lock`, async () => {
     const wanted = fingerprint(sources(crates));
@@ -135,7 +133,7 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
   for (const file of ["README.md", "LICENSE-APACHE", "LICENSE-MIT"])
     found.set(file, readFileSync(join(ROOT, file)));
   for (const file of DOCUMENTS) found.set(file, readFileSync(join(ROOT, "docs", file)));
-  found.set("package.json", json(manifest(found)));
+  found.set("package.json", json(manifest([...found.keys()])));
   return found;
 }
 
@@ -150,7 +148,7 @@ function prebuilt(found: Files): void {
 }
 
 /** The package's own package.json: that of src/js, and what follows from the files. */
-function manifest(found: Files): object {
+function manifest(paths: readonly string[]): object {
   const source = JSON.parse(readFileSync(join(ROOT, "src/js/package.json"), "utf8")) as Record<
     string,
     unknown
@@ -161,8 +159,7 @@ function manifest(found: Files): object {
       types: `./${format}/${path}${TYPES[format]}`,
       default: `./${format}/${module}${JS[format]}`,
     });
-    if (!found.has(`esm/${path}.js`)) note(`${entry} is left out: there is no src/js/lib/${path}.ts`);
-    else if (entry !== OF_WORKERD) exports[entry] = { import: form("esm"), require: form("cjs") };
+    if (entry !== OF_WORKERD) exports[entry] = { import: form("esm"), require: form("cjs") };
     else
       exports[entry] = {
         workerd: form("esm"),
@@ -176,13 +173,13 @@ function manifest(found: Files): object {
 
   return {
     ...source,
-    ...(found.has(`esm/${COMMAND}.js`) ? { bin: { statewright: `./esm/${COMMAND}.js` } } : {}),
-    ...(found.has("cjs/core.cjs")
-      ? { main: "./cjs/core.cjs", module: "./esm/core.js", types: "./cjs/core.d.cts" }
-      : {}),
+    bin: { statewright: `./esm/${COMMAND}.js` },
+    main: "./cjs/core.cjs",
+    module: "./esm/core.js",
+    types: "./cjs/core.d.cts",
     exports,
     imports: imports(),
-    files: [...new Set([...found.keys()].map((path) => path.split("/")[0] ?? ""))].sort(),
+    files: [...new Set(paths.map((path) => path.split("/")[0] ?? ""))].sort(),
   };
 }
 
