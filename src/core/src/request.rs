@@ -78,7 +78,8 @@ pub fn json(text: &[u8]) -> Result<Value, Error> {
     })
 }
 
-fn name_error(path: &str, what: &str, error: &NameError, most: usize) -> Error {
+/// That a text is none of the names that it should be.
+pub fn name_error(path: &str, what: &str, error: &NameError, most: usize) -> Error {
     Error::invalid(
         path,
         format!("it is no {what}: {error}"),

@@ -6,6 +6,7 @@ use serde_json::Value;
 use statewright_core::answer::Answer;
 use statewright_core::commit::Refusal;
 use statewright_core::entity::Params;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::TenantId;
 
 use crate::Engine;
@@ -88,7 +89,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let mut deciding = Deciding::new(loaded, now, &making);
             let results = match act.decide(&mut deciding) {
                 Ok(results) => results,
-                Err(error @ Error::TimeoutsPending { .. }) => {
+                Err(error @ Error::Core(Core::TimeoutsPending { .. })) => {
                     if let Some(write) = deciding.write() {
                         let mut storing = store_one(&write, &commit_id, false, &self.lease(now));
                         let stored = self.batch(storing.take()).await?;
@@ -152,11 +153,11 @@ impl Act {
         let create = fields.map("create")?.cloned();
         let bytes = create.as_ref().map_or(0, json_bytes);
         if bytes > MAX_CONTEXT_BYTES {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "the context",
                 bytes,
                 most: MAX_CONTEXT_BYTES,
-            });
+            }));
         }
         let many = || {
             Error::invalid(
@@ -176,7 +177,7 @@ impl Act {
                 return Err(Error::invalid(path, "it is no object", "an event"));
             };
             let fields = Fields { path: &path, object };
-            EventRequest::transition(name.entity_id.clone(), fields)
+            Ok(EventRequest::transition(name.entity_id.clone(), fields)?)
         });
         let versions = fields
             .given("versions")
@@ -222,10 +223,10 @@ impl Act {
                 deciding.make(context.clone())?;
             }
             Some(_) if !replayed => {
-                return Err(Error::EntityExists {
+                return Err(Error::Core(Core::EntityExists {
                     machine: self.name.machine_id.to_string(),
                     entity: self.name.entity_id.to_string(),
-                });
+                }));
             }
             _ if !replayed => {
                 deciding.existing(&self.name)?;
@@ -264,10 +265,10 @@ impl Act {
                 tree.is_live(at).then(|| entity.version())
             });
             if found.is_none_or(|found| found.0 != *expected) {
-                return Err(Error::Refused(Refusal::VersionConflict {
+                return Err(Error::Core(Core::Refused(Refusal::VersionConflict {
                     expected: *expected,
                     actual: found,
-                }));
+                })));
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use statewright_core::answer::{ActionView, Answer, StateView};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, TenantId};
 use statewright_core::sorted::{SortedMap, SortedSet, sort_by, sort_by_key};
 
@@ -339,7 +340,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 Found::NoMachine => {
                     group.fail(
                         answers,
-                        &Error::NoMachine(group.target.name.machine_id.to_string()),
+                        &Error::Core(Core::NoMachine(group.target.name.machine_id.to_string())),
                     );
                     continue;
                 }

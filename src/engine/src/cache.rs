@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use statewright_core::definition::Definition;
+use statewright_core::error::Error as Core;
 use statewright_core::machine::Machine;
 use statewright_core::sorted::SortedMap;
 
@@ -167,9 +168,11 @@ impl Known {
 }
 
 fn compile(machine_id: &str, hash: &str, text: &str) -> Result<Compiled, Error> {
-    let corrupt = |problem: String| Error::Corrupt {
-        what: format!("the definition of machine `{machine_id}`"),
-        problem,
+    let corrupt = |problem: String| {
+        Error::Core(Core::Corrupt {
+            what: format!("the definition of machine `{machine_id}`"),
+            problem,
+        })
     };
     let document: Value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
     let valid = Definition::read(&document).map_err(|faults| {

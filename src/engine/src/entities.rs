@@ -1,6 +1,7 @@
 //! Entities: made, read, listed, deleted, explained (S2.236 to S2.242).
 
 use statewright_core::entity::Made;
+use statewright_core::error::Error as Core;
 use statewright_core::explain::{Explanation, PossibleEvent};
 use statewright_core::ids::{Millis, Revision, TenantId};
 use statewright_core::sorted::{Gather, SortedMap};
@@ -124,10 +125,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 {
                     return Ok(made_view(&name, family, EntityIx::at(place)));
                 }
-                return Err(Error::EntityExists {
+                return Err(Error::Core(Core::EntityExists {
                     machine: name.machine_id.to_string(),
                     entity: name.entity_id.to_string(),
-                });
+                }));
             }
             let revision = loaded.head.revision;
             let now = self.clock.now();
@@ -219,7 +220,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let (load, known) = load_one(&name, &[], &self.cache);
         let results = self.read(vec![load, rows]).await?;
         let loaded = loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
-            .ok_or_else(|| Error::NoMachine(machine_id.to_owned()))?;
+            .ok_or_else(|| Error::Core(Core::NoMachine(machine_id.to_owned())))?;
         let stored = loaded.stored.as_ref().ok_or_else(|| missing(&name))?;
         let mut rows = SortedMap::new();
         for row in rows_of(&results, 1) {
@@ -253,7 +254,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             let found = match self.incarnation(&name).await {
                 Ok(found) => found,
                 // The machine can only go after its entities.
-                Err(Error::NoMachine(_)) if tries.is_uncertain() => return Ok(()),
+                Err(Error::Core(Core::NoMachine(_))) if tries.is_uncertain() => return Ok(()),
                 Err(error) => {
                     self.read_failed(&mut tries, error).await?;
                     continue;
@@ -272,9 +273,9 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return Ok(());
             }
             if needed {
-                return Err(Error::InstanceActive {
+                return Err(Error::Core(Core::InstanceActive {
                     entity: name.entity_id.to_string(),
-                });
+                }));
             }
             let statement = |sql: &'static str| {
                 let mut params: Vec<Param> = vec![uid.as_str().into()];
@@ -313,7 +314,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         );
         let results = self.read(vec![statement]).await?;
         let Some(row) = rows_of(&results, 0).first() else {
-            return Err(Error::NoMachine(name.machine_id.to_string()));
+            return Err(Error::Core(Core::NoMachine(name.machine_id.to_string())));
         };
         let (uid, active): (Option<String>, u8) = decode(row)?;
         Ok(uid.map(|uid| (uid, active == 1)))
@@ -464,8 +465,8 @@ fn made_view(name: &EntityName, family: &Family, made: EntityIx) -> EntityView {
 }
 
 fn missing(name: &EntityName) -> Error {
-    Error::NoEntity {
+    Error::Core(Core::NoEntity {
         machine: name.machine_id.to_string(),
         entity: name.entity_id.to_string(),
-    }
+    })
 }

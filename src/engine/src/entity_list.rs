@@ -1,6 +1,7 @@
 //! Lists of entities: by id, by the state of a region, by update (S2.238 to S2.240, R18, R20).
 
 use serde_json::{Value, json};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 use statewright_core::sorted::Gather;
 use statewright_core::tree::Status;
@@ -195,9 +196,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 
     async fn listed(&self, tenant: &TenantId, machine_id: &MachineId, row: &str) -> Result<Row, Error> {
         let (more, id, updated_at, revision, hash, context, columns, instance, rows): ListRow = decode(row)?;
-        let entity_id = EntityId::named(&id).map_err(|error| Error::Corrupt {
-            what: format!("an entity of machine `{machine_id}`"),
-            problem: format!("its id is none: {error}"),
+        let entity_id = EntityId::named(&id).map_err(|error| {
+            Error::Core(Core::Corrupt {
+                what: format!("an entity of machine `{machine_id}`"),
+                problem: format!("its id is none: {error}"),
+            })
         })?;
         let name = EntityName {
             tenant: tenant.clone(),

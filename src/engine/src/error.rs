@@ -1,10 +1,10 @@
 //! What an operation may answer instead of its result, and how that is told.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use statewright_core::code::Code;
 use statewright_core::commit::Refusal;
-use statewright_core::fault::Fault;
+use statewright_core::error::{Error as Core, body_of};
 
 use crate::once::Replay;
 use crate::records::StateError;
@@ -12,29 +12,9 @@ use crate::records::StateError;
 /// An error of an operation. [`Error::code`] gives its code, and with it the HTTP status and whether to retry.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A part of the request is wrong.
-    #[error("{path}: {problem}; expected {expected}")]
-    Invalid {
-        /// The JSON path, the parameter or the header.
-        path: String,
-        /// What is wrong.
-        problem: String,
-        /// What would be right.
-        expected: String,
-    },
-    /// The definition has faults (S2.39).
-    #[error("{}", summary(.0))]
-    InvalidDefinition(Vec<Fault>),
-    /// The request is larger than a bound.
-    #[error("{what} has {bytes} bytes; at most {most} are allowed")]
-    TooLarge {
-        /// What is too large.
-        what: &'static str,
-        /// Its size.
-        bytes: usize,
-        /// The bound.
-        most: usize,
-    },
+    /// What is so wherever an operation runs: a part of the request is wrong, the event is refused, …
+    #[error("{0}")]
+    Core(#[from] Core),
     /// What the events of a batch write and answer has reached its bound.
     #[error(
         "the other events of the batch write and answer about {most} bytes, which is the most for one; send this one in \
@@ -44,9 +24,6 @@ pub enum Error {
         /// The bound.
         most: usize,
     },
-    /// A machine of that id is unknown.
-    #[error("there is no machine `{0}`")]
-    NoMachine(String),
     /// A revision of a machine is unknown.
     #[error("machine `{machine}` has no revision {revision}")]
     NoRevision {
@@ -55,28 +32,6 @@ pub enum Error {
         /// The revision.
         revision: u64,
     },
-    /// An entity of that id is unknown.
-    #[error("machine `{machine}` has no entity `{entity}`")]
-    NoEntity {
-        /// The machine.
-        machine: String,
-        /// The entity.
-        entity: String,
-    },
-    /// A machine of that id exists (S2.50).
-    #[error("machine `{0}` exists; replace it with PUT")]
-    MachineExists(String),
-    /// An entity of that id exists (S2.236).
-    #[error("machine `{machine}` has an entity `{entity}` already")]
-    EntityExists {
-        /// The machine.
-        machine: String,
-        /// The entity.
-        entity: String,
-    },
-    /// A machine with entities cannot be deleted (S2.53).
-    #[error("machine `{0}` has entities; delete them first")]
-    HasEntities(String),
     /// Live entities are where a new revision has no place for them (design 6).
     #[error(
         "live entities of machine `{machine}` are in states that the new revision does not have; \
@@ -87,34 +42,6 @@ pub enum Error {
         machine: String,
         /// Where they are.
         live: Vec<LiveState>,
-    },
-    /// A managed child that its parent needs is not deleted by itself (R9a).
-    #[error(
-        "`{entity}` is a child that its parent needs, alive or to wake with it; delete that one, or move it out of the \
-         child's state"
-    )]
-    InstanceActive {
-        /// The child.
-        entity: String,
-    },
-    /// The core refuses the event.
-    #[error("{0}")]
-    Refused(#[from] Refusal),
-    /// More timeouts are due than one request applies (M5).
-    #[error(
-        "more than {most} timeouts of the entity were due; the first {most} were applied, send the event again"
-    )]
-    TimeoutsPending {
-        /// The bound.
-        most: usize,
-    },
-    /// Stored rows cannot be read (M8).
-    #[error("the stored rows of {what} cannot be read: {problem}")]
-    Corrupt {
-        /// Whose.
-        what: String,
-        /// Why.
-        problem: String,
     },
     /// The database has another schema version.
     #[error("the database has schema version {found}, this program needs {needed}; {}", upgrade(*found, *needed))]
@@ -208,21 +135,6 @@ pub struct LiveState {
     pub entities: u64,
 }
 
-fn summary(faults: &[Fault]) -> String {
-    let Some(first) = faults.first() else {
-        return "the definition is invalid".to_owned();
-    };
-    let more = match faults.len().saturating_sub(1) {
-        0 => String::new(),
-        1 => " (and 1 more fault)".to_owned(),
-        more => format!(" (and {more} more faults)"),
-    };
-    format!(
-        "{}: {}; expected {}{more}",
-        first.path, first.problem, first.expected
-    )
-}
-
 fn upgrade(found: i64, needed: i64) -> &'static str {
     if found < needed {
         "apply the migrations"
@@ -234,33 +146,20 @@ fn upgrade(found: i64, needed: i64) -> &'static str {
 impl Error {
     /// A part of the request is wrong.
     pub fn invalid(path: impl Into<String>, problem: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::Invalid {
-            path: path.into(),
-            problem: problem.into(),
-            expected: expected.into(),
-        }
+        Self::Core(Core::invalid(path, problem, expected))
     }
 
     /// Its code.
     pub fn code(&self) -> Code {
         match self {
-            Self::Invalid { .. } | Self::InvalidDefinition(_) => Code::BadRequest,
-            Self::TooLarge { .. } | Self::BatchFull { .. } => Code::PayloadTooLarge,
-            Self::NoMachine(_) | Self::NoRevision { .. } | Self::NoEntity { .. } | Self::Unknown { .. } => {
-                Code::NotFound
-            }
-            Self::MachineExists(_)
-            | Self::EntityExists { .. }
-            | Self::HasEntities(_)
-            | Self::Contention { .. }
+            Self::Core(error) => error.code(),
+            Self::BatchFull { .. } => Code::PayloadTooLarge,
+            Self::NoRevision { .. } | Self::Unknown { .. } => Code::NotFound,
+            Self::Contention { .. }
             // Hosts answer what it holds.
             | Self::Replayed(_)
             | Self::DeletedMeanwhile { .. } => Code::Conflict,
             Self::LiveStates { .. } => Code::LiveStates,
-            Self::InstanceActive { .. } => Code::InstanceActive,
-            Self::Refused(refusal) => refusal.code(),
-            Self::TimeoutsPending { .. } => Code::TimeoutsPending,
-            Self::Corrupt { .. } => Code::CorruptInstance,
             Self::SchemaMismatch { .. } => Code::SchemaMismatch,
             Self::Database(_) => Code::InternalError,
             Self::IdempotencyMismatch(_) => Code::IdempotencyMismatch,
@@ -282,25 +181,13 @@ impl Error {
 
     /// The body of the answer: `{"error":{"code","message","retry",…}}` (S2.262).
     pub fn body(&self) -> Value {
+        if let Self::Core(error) = self {
+            return json!({ "error": error.body() });
+        }
         let mut error = body_of(self.code(), &self.to_string());
-        let mut add = |key: &str, value: Value| error.insert(key.to_owned(), value);
         match self {
-            Self::Invalid { path, .. }
-            | Self::Refused(Refusal::TargetNotActive { path, .. } | Refusal::NoManagedState { path, .. }) => {
-                add("path", json!(path));
-            }
-            Self::InvalidDefinition(faults) => {
-                if let Some(first) = faults.first() {
-                    add("path", json!(first.path));
-                }
-                add("faults", json!(faults));
-            }
             Self::LiveStates { live, .. } => {
-                add("live", json!(live));
-            }
-            Self::Refused(Refusal::VersionConflict { expected, actual }) => {
-                add("expected", json!(expected));
-                add("actual", json!(actual));
+                error.insert("live".to_owned(), json!(live));
             }
             Self::State(refused) => refused.describe(&mut error),
             _ => {}
@@ -329,12 +216,10 @@ impl Error {
     }
 }
 
-fn body_of(code: Code, message: &str) -> Map<String, Value> {
-    let mut error = Map::new();
-    error.insert("code".to_owned(), json!(code));
-    error.insert("message".to_owned(), json!(message));
-    error.insert("retry".to_owned(), json!(code.retry()));
-    error
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Core(refusal.into())
+    }
 }
 
 /// The body of an error that a host answers by itself, such as an unknown route.

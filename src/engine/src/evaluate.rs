@@ -1,6 +1,7 @@
 //! One event for one entity: `evaluate` and `/transition` (S2.243, S2.246).
 
 use statewright_core::answer::{Answer, DUPLICATE};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 
 use crate::Engine;
@@ -263,7 +264,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Some(Found::Loaded(loaded)) => Ok(*loaded),
             Some(Found::Failed(error)) => Err(error),
             Some(Found::NoMachine | Found::LeftOut) | None => {
-                Err(Error::NoMachine(name.machine_id.to_string()))
+                Err(Error::Core(Core::NoMachine(name.machine_id.to_string())))
             }
         }
     }
@@ -308,7 +309,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let (load, known) = load_one(name, keys, &self.cache);
         let results = self.read_in(scope, vec![load]).await?;
         loaded_one(name.clone(), rows_of(&results, 0), &self.cache, &known)?
-            .ok_or_else(|| Error::NoMachine(name.machine_id.to_string()))
+            .ok_or_else(|| Error::Core(Core::NoMachine(name.machine_id.to_string())))
     }
 
     /// Makes an entity that stands at a legacy child's id that child (R9): with its own tree, it becomes a part of its

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{Millis, Revision, TenantId};
 
 use crate::Engine;
@@ -105,14 +106,14 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             .read(vec![Statement::new(INCARNATION, ids), Statement { sql, params }])
             .await?;
         let Some(row) = rows_of(&results, 0).first() else {
-            return Err(Error::NoMachine(machine_id.to_owned()));
+            return Err(Error::Core(Core::NoMachine(machine_id.to_owned())));
         };
         let (uid, _): (Option<String>, u8) = decode(row)?;
         if uid.is_none() {
-            return Err(Error::NoEntity {
+            return Err(Error::Core(Core::NoEntity {
                 machine: machine_id.to_owned(),
                 entity: entity_id.to_owned(),
-            });
+            }));
         }
         let mut views = Vec::new();
         let mut more = false;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use statewright_core::answer::DUPLICATE;
 use statewright_core::code::Code;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, TenantId};
 use statewright_core::sorted::Gather;
 use statewright_core::step::Event;
@@ -115,11 +116,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         body: &[u8],
     ) -> Result<HookAnswer, Error> {
         if body.len() > MAX_BODY_BYTES {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "the body",
                 bytes: body.len(),
                 most: MAX_BODY_BYTES,
-            });
+            }));
         }
         if check_name("source", source_id).is_err() {
             return Err(Error::Unauthorized);
@@ -258,7 +259,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             Err(error) => {
                 let about = refusal(&error, &name);
                 // A machine that is registered later, or an entity that is made, takes what is delivered again.
-                if !matches!(error, Error::NoMachine(_) | Error::NoEntity { .. }) {
+                if !matches!(error, Error::Core(Core::NoMachine(_) | Core::NoEntity { .. })) {
                     let body = serde_json::to_string(&about).unwrap_or_default();
                     self.settle_in(&scope, error.status(), Some(error.code()), Some(&body))
                         .await?;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use statewright_core::entity::Params;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
 
 use crate::cache::{Compiled, DefinitionCache, Known};
@@ -162,10 +163,10 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 }
 
 pub(crate) fn undecodable(error: &serde_json::Error) -> Error {
-    Error::Corrupt {
+    Error::Core(Core::Corrupt {
         what: "a row".to_owned(),
         problem: error.to_string(),
-    }
+    })
 }
 
 /// The rows of the statement at a place of a batch.

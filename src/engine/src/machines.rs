@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use serde_json::value::RawValue;
 use statewright_core::diagram;
-use statewright_core::entity::Configuration;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{MachineId, Millis, Revision, TenantId};
-use statewright_core::machine::Machine;
 
 use crate::Engine;
 use crate::cache::Compiled;
@@ -138,7 +137,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let results = self.read(vec![statement]).await?;
         match (rows_of(&results, 0).first(), revision) {
             (Some(row), _) => stored_revision(row),
-            (None, None) => Err(Error::NoMachine(machine_id.to_string())),
+            (None, None) => Err(Error::Core(Core::NoMachine(machine_id.to_string()))),
             (None, Some(revision)) => Err(Error::NoRevision {
                 machine: machine_id.to_string(),
                 revision: revision.0,
@@ -214,7 +213,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let results = self.read(vec![Statement::new(REVISIONS, params)]).await?;
         let found = rows_of(&results, 0);
         if found.is_empty() && paging.cursor.is_none() {
-            return Err(Error::NoMachine(machine_id.to_owned()));
+            return Err(Error::Core(Core::NoMachine(machine_id.to_owned())));
         }
         let mut more = 0_u8;
         let mut views = Vec::new();
@@ -261,7 +260,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return if tries.is_uncertain() {
                     Ok(())
                 } else {
-                    Err(Error::NoMachine(machine.to_string()))
+                    Err(Error::Core(Core::NoMachine(machine.to_string())))
                 };
             };
             let (has_entity, head, as_tried): (u8, i64, u8) = decode(row)?;
@@ -270,7 +269,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 return Ok(());
             }
             if has_entity == 1 {
-                return Err(Error::HasEntities(machine.to_string()));
+                return Err(Error::Core(Core::HasEntities(machine.to_string())));
             }
             let [a, b] = ids();
             let mut batch = vec![Statement::new(HEAD_STANDS, [a, b, head.into(), 0.into()])];
@@ -305,7 +304,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         ];
         let results = self.read(batch).await?;
         if rows_of(&results, 0).is_empty() {
-            return Err(Error::NoMachine(machine_id.to_owned()));
+            return Err(Error::Core(Core::NoMachine(machine_id.to_owned())));
         }
         let read = |row: &String| {
             let (region, state, entities) = decode(row)?;
@@ -330,16 +329,10 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         entity_id: Option<&str>,
     ) -> Result<String, Error> {
         let machine = request::machine_id(machine_id)?;
-        let draw: fn(&Machine, Option<&Configuration>) -> String = match format {
-            None | Some("mermaid") => diagram::mermaid,
-            Some("dot") => diagram::dot,
-            Some(_) => {
-                return Err(Error::invalid(
-                    "format",
-                    "it is no format of a diagram",
-                    "`mermaid` or `dot`",
-                ));
-            }
+        let draw = if request::diagram_format(format)? {
+            diagram::dot
+        } else {
+            diagram::mermaid
         };
         let Some(entity_id) = entity_id else {
             let head = self.definition(tenant, &machine, None).await?;
@@ -347,9 +340,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         };
         let name = entity_name(tenant, machine_id, entity_id)?;
         let loaded = self.load_alone(&self.scope, &name, &[]).await?;
-        let stored = loaded.stored.as_ref().ok_or_else(|| Error::NoEntity {
-            machine: machine.to_string(),
-            entity: name.entity_id.to_string(),
+        let stored = loaded.stored.as_ref().ok_or_else(|| {
+            Error::Core(Core::NoEntity {
+                machine: machine.to_string(),
+                entity: name.entity_id.to_string(),
+            })
         })?;
         let current = stored.entity.configuration();
         Ok(draw(&loaded.compiled.machine, Some(&current)))
@@ -357,9 +352,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 }
 
 pub(crate) fn raw(text: String) -> Result<Box<RawValue>, Error> {
-    RawValue::from_string(text).map_err(|error| Error::Corrupt {
-        what: "a definition".to_owned(),
-        problem: error.to_string(),
+    RawValue::from_string(text).map_err(|error| {
+        Error::Core(Core::Corrupt {
+            what: "a definition".to_owned(),
+            problem: error.to_string(),
+        })
     })
 }
 

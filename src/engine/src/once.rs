@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::Value;
 use statewright_core::code::Code;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::TenantId;
 use statewright_core::sorted::{Gather, SortedMap};
 
@@ -287,11 +288,11 @@ impl Scope {
 pub(crate) fn check_receipt(receipt: &Receipt) -> Result<(), Error> {
     let bytes = receipt.answer.as_ref().map_or(0, String::len);
     if bytes > MOST_ANSWER_BYTES {
-        return Err(Error::TooLarge {
+        return Err(Error::Core(Core::TooLarge {
             what: "the answer, which an Idempotency-Key keeps,",
             bytes,
             most: MOST_ANSWER_BYTES,
-        });
+        }));
     }
     Ok(())
 }

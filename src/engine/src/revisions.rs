@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use statewright_core::address::AllowList;
 use statewright_core::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use statewright_core::error::Error as Core;
 use statewright_core::family::{self, Family};
 use statewright_core::fault::Warning;
 use statewright_core::ids::{MachineId, Millis, Revision, TenantId};
@@ -152,11 +153,11 @@ impl Read {
         let rows: Vec<FamilyRow> = rows.iter().map(|row| decode(row)).collect::<Result<_, _>>()?;
         let bytes = rows.iter().map(|row| row.0).max().unwrap_or_default();
         if bytes > MAX_FAMILY_BYTES {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "what the definition reaches by its child machines",
                 bytes,
                 most: MAX_FAMILY_BYTES,
-            });
+            }));
         }
         let mut family = Family::default();
         for (_, machine_id, definition, managed) in rows {
@@ -165,7 +166,7 @@ impl Read {
                 None => family.add_below(machine_id, managed),
             }
         }
-        let checked = family::check(self.valid.clone(), &family).map_err(Error::InvalidDefinition)?;
+        let checked = family::check(self.valid.clone(), &family).map_err(Core::InvalidDefinition)?;
         Ok(checked.warnings)
     }
 }
@@ -175,9 +176,11 @@ type FamilyRow = (usize, String, Option<String>, Vec<String>);
 
 /// A definition that was stored, and so found valid.
 fn stored_definition(machine_id: &str, text: &str) -> Result<Valid, Error> {
-    let corrupt = |problem: String| Error::Corrupt {
-        what: format!("the definition of machine `{machine_id}`"),
-        problem,
+    let corrupt = |problem: String| {
+        Error::Core(Core::Corrupt {
+            what: format!("the definition of machine `{machine_id}`"),
+            problem,
+        })
     };
     let document: Value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
     Definition::read(&document).map_err(|faults| {
@@ -294,8 +297,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             };
             let live = known.as_ref().filter(|known| known.deleted == 0);
             match (live.is_some(), in_flight) {
-                (true, None) => return Err(Error::MachineExists(machine_id.to_string())),
-                (false, Some(_)) => return Err(Error::NoMachine(machine_id.to_string())),
+                (true, None) => return Err(Error::Core(Core::MachineExists(machine_id.to_string()))),
+                (false, Some(_)) => return Err(Error::Core(Core::NoMachine(machine_id.to_string()))),
                 _ => {}
             }
             let now = self.clock.now();
@@ -424,7 +427,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 faults: Vec::new(),
                 warnings,
             }),
-            Err(Error::InvalidDefinition(faults)) => Ok(ValidationView {
+            Err(Error::Core(Core::InvalidDefinition(faults))) => Ok(ValidationView {
                 valid: false,
                 faults,
                 warnings: Vec::new(),
@@ -450,16 +453,16 @@ fn read_definition(body: &[u8], of_path: Option<&MachineId>, allow: &AllowList) 
     };
     let text = own.to_string();
     if text.len() > MAX_DEFINITION_BYTES {
-        return Err(Error::TooLarge {
+        return Err(Error::Core(Core::TooLarge {
             what: "the definition",
             bytes: text.len(),
             most: MAX_DEFINITION_BYTES,
-        });
+        }));
     }
-    let valid = Definition::read(&own).map_err(Error::InvalidDefinition)?;
+    let valid = Definition::read(&own).map_err(Core::InvalidDefinition)?;
     let refused = valid.definition.address_faults(allow);
     if !refused.is_empty() {
-        return Err(Error::InvalidDefinition(refused));
+        return Err(Error::Core(Core::InvalidDefinition(refused)));
     }
     // What was read compiles; were it not so, the definition would be refused here and not at its first event.
     Machine::compile(&valid)

@@ -6,6 +6,7 @@
 use std::vec;
 
 use serde_json::Value;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::Millis;
 
 use crate::error::Error;
@@ -35,10 +36,10 @@ pub(crate) fn columns<T: Cell>(value: Value) -> Option<T> {
 }
 
 fn wrong() -> Error {
-    Error::Corrupt {
+    Error::Core(Core::Corrupt {
         what: "a row".to_owned(),
         problem: "it has other columns than it was asked for".to_owned(),
-    }
+    })
 }
 
 /// Columns that are still to be read.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 use statewright_core::sorted::{Gather, SortedMap, SortedSet, sort_by};
 
@@ -453,9 +454,11 @@ fn told(error: &Error) -> String {
 }
 
 fn stored_name(tenant: &str, machine_id: &str, entity_id: &str) -> Result<EntityName, Error> {
-    let corrupt = |error: statewright_core::ids::NameError| Error::Corrupt {
-        what: "a timer".to_owned(),
-        problem: format!("its entity has no valid name: {error}"),
+    let corrupt = |error: statewright_core::ids::NameError| {
+        Error::Core(Core::Corrupt {
+            what: "a timer".to_owned(),
+            problem: format!("its entity has no valid name: {error}"),
+        })
     };
     Ok(EntityName {
         tenant: TenantId::new(tenant).map_err(corrupt)?,

@@ -8,6 +8,7 @@ pub(crate) use mapping::{Inbound, Unmapped};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{MachineId, Millis, TenantId};
 use statewright_core::sorted::SortedMap;
 
@@ -370,11 +371,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let (_, shown) = Source::read(&request::object(body)?)?;
         let bytes = json_bytes(&shown);
         if bytes > MAX_SOURCE_BYTES {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "the source",
                 bytes,
                 most: MAX_SOURCE_BYTES,
-            });
+            }));
         }
         let mut tries = Tries::begin(&self.clock);
         let mut existed = None;
@@ -549,9 +550,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             return Ok(None);
         };
         let (source, name, current, previous): (String, Option<String>, Option<String>, _) = decode(row)?;
-        let (source, _) = Source::read(&parse(&source)?).map_err(|error| Error::Corrupt {
-            what: format!("source `{id}`"),
-            problem: error.to_string(),
+        let (source, _) = Source::read(&parse(&source)?).map_err(|error| {
+            Error::Core(Core::Corrupt {
+                what: format!("source `{id}`"),
+                problem: error.to_string(),
+            })
         })?;
         let sealed = name.zip(current).map(|(name, current)| Sealed {
             tenant: tenant.as_str().to_owned(),

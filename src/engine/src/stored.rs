@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use statewright_core::entity::{Entity, Params, StoredEntry, Timer};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
 use statewright_core::tree::Status;
 
@@ -219,10 +220,10 @@ impl Instance {
 
 /// That an entity's rows cannot be read (M8).
 pub(crate) fn corrupt(name: &EntityName, problem: String) -> Error {
-    Error::Corrupt {
+    Error::Core(Core::Corrupt {
         what: format!("entity `{}` of machine `{}`", name.entity_id, name.machine_id),
         problem,
-    }
+    })
 }
 
 impl Columns<'_> {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use statewright_core::address;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{MAX_NAME_BYTES, MachineId, Millis, NameError, TenantId, check_name};
 
 use crate::Engine;
@@ -146,9 +147,11 @@ impl Sink {
             (Some("queue"), _, Some(binding)) => Some(Self::Queue { binding }),
             _ => None,
         };
-        sink.ok_or_else(|| Error::Corrupt {
-            what: "the sink of a subscription".to_owned(),
-            problem: "it is none".to_owned(),
+        sink.ok_or_else(|| {
+            Error::Core(Core::Corrupt {
+                what: "the sink of a subscription".to_owned(),
+                problem: "it is none".to_owned(),
+            })
         })
     }
 }

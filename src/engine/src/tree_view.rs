@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Revision, Seq, TenantId};
 use statewright_core::sorted::{Gather, SortedMap, sort_by_key};
 use statewright_core::tree::Status;
@@ -155,11 +156,11 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 }
 
 fn too_large() -> Error {
-    Error::TooLarge {
+    Error::Core(Core::TooLarge {
         what: "the tree",
         bytes: usize::try_from(MAX_BYTES).unwrap_or(usize::MAX).saturating_add(1),
         most: usize::try_from(MAX_BYTES).unwrap_or(usize::MAX),
-    }
+    })
 }
 
 /// The children of an incarnation, each with its own. No tree is deeper than a child's id is long.

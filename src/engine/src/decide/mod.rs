@@ -8,6 +8,7 @@ use statewright_core::answer::Answer;
 use statewright_core::cascade;
 use statewright_core::commit::{Commit, Outcome, Refusal};
 use statewright_core::entity::{Entity, Params};
+use statewright_core::error::Error as Core;
 use statewright_core::explain::{Explanation, PossibleEvent, events, explain};
 use statewright_core::forward::{self, Delivered};
 use statewright_core::ids::{EntityId, MachineId, Millis, Version};
@@ -25,7 +26,7 @@ use crate::once::Origin;
 use crate::outbox::{EffectRow, Making, PresentedRow, effects_of, presented};
 use crate::request::{self, EventRequest, MAX_CONTEXT_BYTES, MAX_WRITTEN_BYTES, json_bytes};
 use crate::store::{self, TreeWrite};
-use crate::trees::{Adoptable, Ended, Head, Heads, Loaded, Member, SeenAtPath, legacy_places};
+use crate::trees::{Adoptable, Ended, Head, Heads, Loaded, Member, SeenAtPath};
 
 /// With as many regions no event's rows reach their bound: params of 64 KiB, and what a definition can call for, in
 /// each and in each of the joins that follow.
@@ -253,10 +254,10 @@ impl<'a> Deciding<'a> {
         let undo = self.undo_if_too_large(request);
         let timestamp = request.event.timestamp_at(self.now);
         let Some(mut tree) = self.tree.take() else {
-            return Err(Error::Corrupt {
+            return Err(Error::Core(Core::Corrupt {
                 what: "the tree".to_owned(),
                 problem: "it has no root".to_owned(),
-            });
+            }));
         };
         let explanation = request
             .explain
@@ -337,11 +338,11 @@ impl<'a> Deciding<'a> {
         let before = delivered.before.iter().map(|commit| commit.bytes(0));
         let written = before.fold(commit.bytes(request.params_bytes), usize::saturating_add);
         if written > MAX_WRITTEN_BYTES && undo.is_some() {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "what the event writes",
                 bytes: written,
                 most: MAX_WRITTEN_BYTES,
-            });
+            }));
         }
         let known = self.members.get(commit.target.place());
         let mut bytes = known
@@ -350,21 +351,21 @@ impl<'a> Deciding<'a> {
         if bytes > MAX_CONTEXT_BYTES && undo.is_some() {
             bytes = json_bytes(tree.entity(commit.target).context());
             if bytes > MAX_CONTEXT_BYTES {
-                return Err(Error::TooLarge {
+                return Err(Error::Core(Core::TooLarge {
                     what: "the context with the event's params",
                     bytes,
                     most: MAX_CONTEXT_BYTES,
-                });
+                }));
             }
         }
         let others = self.members.iter().map(|member| member.context_bytes);
         let all = others.fold(request.params_bytes, usize::saturating_add);
         if all > MAX_TREE_BYTES && self.members.len() > 1 {
-            return Err(Error::TooLarge {
+            return Err(Error::Core(Core::TooLarge {
                 what: "the contexts of the tree with the event's params",
                 bytes: all,
                 most: MAX_TREE_BYTES,
-            });
+            }));
         }
         self.written = self.written.saturating_add(written);
         self.sync();
@@ -434,10 +435,10 @@ impl<'a> Deciding<'a> {
         if let Some(path) = request.target.as_ref().filter(|path| !path.steps.is_empty()) {
             let machine = &self.head.compiled.machine;
             target::check(machine, self.library.as_ref(), &path.steps, &path.path)?;
-            return Err(Error::Refused(Refusal::TargetNotActive {
+            return Err(Error::Core(Core::Refused(Refusal::TargetNotActive {
                 path: path.path.clone(),
                 problem: format!("there is no entity `{}`", name.entity_id),
-            }));
+            })));
         }
         if let Some(expected) = request.event.expected_version.filter(|expected| *expected != 0) {
             return Err(Refusal::VersionConflict {
@@ -521,10 +522,10 @@ impl<'a> Deciding<'a> {
     /// It does not exist, or has ended.
     fn live(&self, name: &EntityName) -> Result<EntityIx, Error> {
         let over = |entity: &Entity, status| {
-            Error::Refused(Refusal::InstanceNotActive {
+            Error::Core(Core::Refused(Refusal::InstanceNotActive {
                 entity: entity.id().clone(),
                 status,
-            })
+            }))
         };
         let Some(entity) = self.find(name) else {
             let ended = self.asked.get(name).and_then(|asked| asked.ended.as_ref());
@@ -546,7 +547,7 @@ impl<'a> Deciding<'a> {
         // One tree has one contract.
         let exact = tree.root().machine().rules().exact_timers;
         if exact && self.fire_due() {
-            return Err(Error::TimeoutsPending { most: CATCH_UP_LIMIT });
+            return Err(Error::Core(Core::TimeoutsPending { most: CATCH_UP_LIMIT }));
         }
         Ok(())
     }
@@ -685,12 +686,12 @@ impl<'a> Deciding<'a> {
 
     /// A child that a refusal could not make, since an entity stands there that is nobody's: it can be adopted (R9).
     pub(crate) fn adoption(&self, error: &Error) -> Option<(MachineId, EntityId)> {
-        let Error::Refused(Refusal::InstanceConflict {
+        let Error::Core(Core::Refused(Refusal::InstanceConflict {
             machine,
             entity,
             managed: false,
             ..
-        }) = error
+        })) = error
         else {
             return None;
         };
@@ -708,8 +709,8 @@ impl<'a> Deciding<'a> {
     /// The statements that make an entity a legacy child of the one whose state has its id. None where nobody has.
     pub(crate) fn adopting(&self, child: &(MachineId, EntityId)) -> Option<Vec<Statement>> {
         let tree = self.tree.as_ref()?;
-        let (parent, region, ..) = legacy_places(tree)
-            .into_iter()
+        let (parent, region, ..) = tree
+            .legacy_places()
             .find(|(.., machine, id)| (machine, id) == (&child.0, &child.1))?;
         Some(store::adopt(
             &self.root.tenant,
@@ -775,8 +776,8 @@ fn names(adoptable: Vec<Adoptable>) -> Vec<(MachineId, EntityId)> {
 }
 
 fn no_entity(name: &EntityName) -> Error {
-    Error::NoEntity {
+    Error::Core(Core::NoEntity {
         machine: name.machine_id.to_string(),
         entity: name.entity_id.to_string(),
-    }
+    })
 }

@@ -6,9 +6,10 @@ use statewright_core::answer::{Answer, StateView, TargetView};
 use statewright_core::commit::Refusal;
 use statewright_core::definition::FLAT_REGION;
 use statewright_core::entity::Params;
+use statewright_core::error::Error as Core;
 use statewright_core::maps_equal;
-use statewright_core::target::{self, TargetStep};
-use statewright_core::tree::{EntityIx, Tree};
+use statewright_core::target;
+use statewright_core::tree::EntityIx;
 
 use super::{Deciding, no_entity};
 use crate::error::Error;
@@ -41,7 +42,9 @@ impl Deciding<'_> {
         // One tree has one contract.
         if request.event.is_reserved(tree.entity(entity).machine()) {
             let event_type = Arc::clone(&request.event.event_type);
-            return Err(Error::Refused(Refusal::ReservedEventType { event_type }));
+            return Err(Error::Core(Core::Refused(Refusal::ReservedEventType {
+                event_type,
+            })));
         }
         let before = self.timeouts;
         self.catch_up()?;
@@ -71,7 +74,7 @@ impl Deciding<'_> {
         let timestamp = request.event.timestamp_at(self.now);
         let here = tree
             .entities()
-            .filter(|(ix, _)| is_at(tree, from, *ix, &path.steps));
+            .filter(|(ix, _)| target::is_at(tree, from, *ix, &path.steps));
         for (instance, entity) in here {
             if let Some(seen) = self.seen_at(instance, &request.event) {
                 self.same(&seen, request)?;
@@ -123,10 +126,10 @@ impl Deciding<'_> {
         if maps_equal(seen, &request.event.params) {
             return Ok(());
         }
-        Err(Error::Refused(Refusal::EventIdentityConflict {
+        Err(Error::Core(Core::Refused(Refusal::EventIdentityConflict {
             event_type: Arc::clone(&request.event.event_type),
             timestamp: request.event.timestamp_at(self.now),
-        }))
+        })))
     }
 
     /// An event for a child that ended and that its tree knows no more (S2.229).
@@ -151,36 +154,14 @@ impl Deciding<'_> {
         }
         self.catch_up()?;
         if let Some(path) = request.target.as_ref().filter(|path| !path.steps.is_empty()) {
-            return Err(Error::Refused(Refusal::TargetNotActive {
+            return Err(Error::Core(Core::Refused(Refusal::TargetNotActive {
                 path: format!("{}[0]", path.path),
                 problem: format!("`{}` has ended", ended.entity.id()),
-            }));
+            })));
         }
-        Err(Error::Refused(Refusal::InstanceNotActive {
+        Err(Error::Core(Core::Refused(Refusal::InstanceNotActive {
             entity: ended.entity.id().clone(),
             status: ended.status.name(),
-        }))
+        })))
     }
-}
-
-/// Whether an instance is one, of whatever generation, that a path leads to.
-fn is_at(tree: &Tree, from: EntityIx, instance: EntityIx, steps: &[TargetStep]) -> bool {
-    let mut entity = instance;
-    for step in steps.iter().rev() {
-        let Some(place) = tree.place(entity).filter(|place| place.managed) else {
-            return false;
-        };
-        let machine = tree.entity(place.parent).machine();
-        let named = *machine.region(place.region).id == *step.region
-            && *machine.state(place.state).name == *step.state;
-        if !named
-            || step
-                .seq
-                .is_some_and(|seq| seq < place.first_seq || seq > place.seq)
-        {
-            return false;
-        }
-        entity = place.parent;
-    }
-    entity == from
 }

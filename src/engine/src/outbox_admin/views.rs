@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::Millis;
 
 use crate::error::Error;
@@ -40,9 +41,11 @@ impl Status {
             Self::Dead,
             Self::Cancelled,
         ];
-        Self::read("status", text, &all).map_err(|_| Error::Corrupt {
-            what: "a row of the outbox".to_owned(),
-            problem: format!("it has the status `{text}`"),
+        Self::read("status", text, &all).map_err(|_| {
+            Error::Core(Core::Corrupt {
+                what: "a row of the outbox".to_owned(),
+                problem: format!("it has the status `{text}`"),
+            })
         })
     }
 

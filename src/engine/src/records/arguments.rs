@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{MAX_ENTITY_ID_BYTES, MAX_TIMESTAMP, TenantId, check_name};
 use statewright_core::kind_of;
 
@@ -20,14 +21,14 @@ fn invalid(path: &str, problem: impl Into<String>, expected: impl Into<String>) 
 }
 
 /// A fault of a body, told as one of an argument.
-fn argument(error: Error) -> Error {
+fn argument(error: Core) -> Error {
     match error {
-        Error::Invalid {
+        Core::Invalid {
             path,
             problem,
             expected,
         } => invalid(&path, problem, expected),
-        other => other,
+        other => other.into(),
     }
 }
 

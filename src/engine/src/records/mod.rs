@@ -13,6 +13,7 @@ pub use refused::{Reason, StateError};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{Millis, TenantId};
 
 use crate::Engine;
@@ -91,7 +92,7 @@ pub struct RecordFound {
 fn store(error: Error) -> Error {
     match error {
         Error::Database(message) => Error::State(StateError::Store(message)),
-        Error::Contention { .. } | Error::Corrupt { .. } => {
+        Error::Contention { .. } | Error::Core(Core::Corrupt { .. }) => {
             Error::State(StateError::Store(error.to_string()))
         }
         other => other,

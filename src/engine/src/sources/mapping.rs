@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MAX_NAME_BYTES, MAX_TIMESTAMP, check_name};
 use statewright_core::kind_of;
 use statewright_core::sorted::SortedMap;
@@ -89,7 +90,7 @@ impl<'a> Inbound<'a> {
                 body,
                 document,
             }),
-            Err(Error::Invalid {
+            Err(Core::Invalid {
                 problem, expected, ..
             }) => Err(Unmapped::new("body", format!("{problem}; expected {expected}"))),
             Err(error) => Err(Unmapped::new("body", error.to_string())),
@@ -424,7 +425,9 @@ fn ignored(fields: Fields<'_>, scheme: &Scheme) -> Result<Vec<String>, Error> {
         return Ok(own.iter().map(ToString::to_string).collect());
     };
     let Value::Array(pointers) = given else {
-        return Err(fields.wrong("ignore", given, "an array of JSON pointers into the body"));
+        return Err(fields
+            .wrong("ignore", given, "an array of JSON pointers into the body")
+            .into());
     };
     let pointer = |(at, pointer): (usize, &Value)| {
         let path = format!("{}[{at}]", fields.key("ignore"));

@@ -94,7 +94,7 @@ pub(super) fn assemble(
         }
     }
     let tree = &building.family.tree;
-    if let Err(problem) = whole_tree(tree) {
+    if let Err(problem) = tree.check_places() {
         return Found::Failed(corrupt(&target.name, problem));
     }
     loaded.family = Some(Arc::new(building.family));
@@ -187,59 +187,6 @@ fn knows(loaded: Loaded) -> Found {
         ));
     }
     Found::Loaded(Box::new(loaded))
-}
-
-/// Whether the places of children agree with the states of their parents: each live entity in a managed compound state
-/// has one live child of that entry, and each live managed child is one of those (I6). Where they do not, nothing is
-/// decided on the tree: it fails closed (M8).
-fn whole_tree(tree: &Tree) -> Result<(), String> {
-    for (ix, entity) in tree.entities() {
-        let Some(place) = tree.place(ix) else { continue };
-        let id = entity.id();
-        let live = place.status == Status::Active;
-        let sleeps = place.cancelled_with.is_some();
-        if (live && (!place.current || sleeps)) || (sleeps && place.status != Status::Cancelled) {
-            return Err(format!("the place of `{id}` in it contradicts itself"));
-        }
-        if place.first_seq > place.seq {
-            return Err(format!("`{id}` belongs to entries out of order"));
-        }
-        if !live || !place.managed {
-            continue;
-        }
-        let parent = tree.entity(place.parent);
-        let entry = parent.entry(place.region);
-        let sub = parent.machine().state(place.state).child();
-        let belongs = tree.is_live(place.parent)
-            && entry.state == place.state
-            && entry.seq == place.seq
-            && sub.is_some_and(|sub| sub.managed && sub.machine_id == *entity.machine().id());
-        if !belongs {
-            return Err(format!(
-                "`{id}` lives, and its parent is not in the state that it belongs to"
-            ));
-        }
-    }
-    for (ix, entity) in tree.entities().filter(|(ix, _)| tree.is_live(*ix)) {
-        let legacy = tree.place(ix).is_some_and(|place| !place.managed);
-        let starts_none = legacy && !entity.machine().rules().mended_children;
-        for (region, entry) in entity.entries() {
-            // S2.169: in the seed's contract a lazily made child starts no children in its initial states.
-            if starts_none && entry.key.is_none() {
-                continue;
-            }
-            let state = entity.machine().state(entry.state);
-            let managed = state.child().is_some_and(|sub| sub.managed);
-            if managed && tree.managed_child(ix, region, entry.seq).is_none() {
-                return Err(format!(
-                    "`{}` is in `{}` and has no live child there",
-                    entity.id(),
-                    state.name
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A tree that is being put together.

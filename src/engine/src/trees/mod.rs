@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use statewright_core::entity::Entity;
+use statewright_core::error::Error as Core;
 use statewright_core::ids::{CHILD_MARK, EntityId, MachineId, Millis, Revision, Version};
-use statewright_core::machine::RegionIx;
 use statewright_core::sorted::{Gather, SortedMap, SortedSet};
 use statewright_core::target::TargetStep;
-use statewright_core::tree::{EntityIx, Library, Place, Status, Tree};
+use statewright_core::tree::{Library, Place, Status, Tree};
 
 use crate::cache::{Compiled, DefinitionCache, Known};
 use crate::database::Statement;
@@ -185,8 +185,9 @@ impl Loaded {
         let Some(family) = &self.family else {
             return Vec::new();
         };
-        legacy_places(&family.tree)
-            .into_iter()
+        family
+            .tree
+            .legacy_places()
             .map(|(.., machine, id)| (machine, id))
             .filter(|(machine, id)| family.tree.find(machine, id).is_none())
             .collect()
@@ -197,7 +198,8 @@ impl Loaded {
         let Some(family) = self.family.as_mut().map(Arc::make_mut) else {
             return;
         };
-        for (parent, region, machine, id) in legacy_places(&family.tree) {
+        let places: Vec<_> = family.tree.legacy_places().collect();
+        for (parent, region, machine, id) in places {
             let at = |adoptable: &Adoptable| adoptable.machine == machine && adoptable.id == id;
             let Some(place) = self.adoptable.iter().position(at) else {
                 continue;
@@ -238,22 +240,6 @@ impl Loaded {
     pub(crate) fn exists(&self) -> bool {
         self.family.is_some()
     }
-}
-
-/// The legacy compound states that live entities of a tree are in, and whose children they are: parent, region, machine
-/// and id.
-pub(crate) fn legacy_places(tree: &Tree) -> Vec<(EntityIx, RegionIx, MachineId, EntityId)> {
-    let mut places = Vec::new();
-    for (parent, entity) in tree.entities().filter(|(ix, _)| tree.is_live(*ix)) {
-        for (region, entry) in entity.entries() {
-            let state = entity.machine().state(entry.state);
-            if let Some(sub) = state.child().filter(|sub| !sub.managed) {
-                let id = entity.id().of_child(&state.name, None);
-                places.push((parent, region, sub.machine_id.clone(), id));
-            }
-        }
-    }
-    places
 }
 
 /// What became of one target of a set-wise read.
@@ -498,13 +484,13 @@ pub(crate) fn loaded_trees(
         };
         found.push(match one {
             // Nothing came before it in this read: it does not fit any.
-            Found::LeftOut if whole && place == 0 => Found::Failed(Error::TooLarge {
+            Found::LeftOut if whole && place == 0 => Found::Failed(Error::Core(Core::TooLarge {
                 what: "the tree of the entity, or what its children are made of,",
                 bytes: usize::try_from(MOST_LOADED_BYTES)
                     .unwrap_or(usize::MAX)
                     .saturating_add(1),
                 most: usize::try_from(MOST_LOADED_BYTES).unwrap_or(usize::MAX),
-            }),
+            })),
             other => other,
         });
     }
