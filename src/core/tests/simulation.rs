@@ -3,7 +3,8 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test may fail so"
+    clippy::needless_pass_by_value,
+    reason = "a test may fail so, and is read more easily"
 )]
 
 mod common;
