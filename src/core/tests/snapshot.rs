@@ -3,7 +3,9 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test may fail so"
+    clippy::needless_pass_by_value,
+    clippy::type_complexity,
+    reason = "a test may fail so, and is read more easily"
 )]
 
 mod common;
