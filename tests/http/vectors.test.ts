@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { OVER_HTTP } from "../conformance/exclusions.ts";
 import { files, names } from "../conformance/files.ts";
 import { type Host, type Request, runCases, SETTINGS } from "../conformance/vectors.ts";
 import { type Service, serve } from "./support.ts";
@@ -84,20 +85,6 @@ export default class extends WorkerEntrypoint {
 }
 `;
 
-/** Cases that cannot be told over HTTP, and why. */
-const EXCLUDED = new Map<string, string>([
-  ["tenants-are-checked", "a header cannot hold a line break; routes.test.ts sends what it can hold"],
-  [
-    "a-sink-that-fails-is-tried-again",
-    "it waits for a clock that stands; webhooks-out.test.ts has one that runs",
-  ],
-  ["after-five-attempts-a-presentation-is-dead", "as above"],
-  ["the-most-attempts-are-a-setting", "as above"],
-  ["a-dead-presentation-is-presented-again-by-hand", "as above"],
-  ["an-action-that-fails-is-tried-again-until-it-is-dead", "as above"],
-  ["an-action-that-is-dead-is-sent-again-by-hand", "as above"],
-]);
-
 const services = new Map<string, Service>();
 
 async function served(settings: Readonly<Record<string, string>>): Promise<Service> {
@@ -139,12 +126,12 @@ class OverHttp implements Host {
 
 test("every vector holds over HTTP", { timeout: 900_000 }, async () => {
   const known = names();
-  for (const [name, reason] of EXCLUDED) {
+  for (const [name, reason] of OVER_HTTP) {
     assert.ok(known.has(name), `${name} is excluded (${reason}) and does not exist`);
   }
-  const cases = files().flatMap(({ cases }) => cases.filter(({ name }) => !EXCLUDED.has(name)));
+  const cases = files().flatMap(({ cases }) => cases.filter(({ name }) => !OVER_HTTP.has(name)));
   const { runs, failures } = await runCases(new OverHttp(), cases);
-  console.log(`# ${runs} runs of ${known.size} vectors, ${EXCLUDED.size} excluded`);
+  console.log(`# ${runs} runs of ${known.size} vectors, ${OVER_HTTP.size} excluded`);
   assert.ok(runs > 0);
   assert.equal(failures.length, 0, `${failures.length} failed:\n${failures.join("\n")}`);
 });
