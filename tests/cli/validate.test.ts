@@ -54,8 +54,8 @@ test("shows each fault with its line, its column and the line itself, and ends w
     `door.json:3:66 fault $.transitions[0].gaurd
   \`gaurd\` is no key here
   expected one of \`region\`, \`from\`, \`to\`, \`on\`, \`guard\`, \`description\` (did you mean \`guard\`?)
-  3 | nsitions": [ { "from": "open", "to": "shut", "on": "push", "gaurd": true } ]
-    |                                                            ^
+  3 |   "transitions": [ { "from": "open", "to": "shut", "on": "push", "gaurd": true } ]
+    |                                                                  ^
 door.json:2:53 fault $.initial_state
   \`opne\` is no state of this machine
   expected one of \`open\`, \`shut\` (did you mean \`open\`?)

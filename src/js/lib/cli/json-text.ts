@@ -185,13 +185,19 @@ export function offsetOf({ offsets }: JsonText, path: string): number | undefine
   }
 }
 
+/** How much of a line is shown, and how much of it before the place. */
+const WIDEST = 110;
+const BEFORE = 70;
+
 /** A line of a text with a mark under a place of it; long lines are cut around it. */
 export function frame(text: string, offset: number): string[] {
   const { line, column } = placeOf(text, offset);
-  const shown = [...(text.split("\n")[line - 1] ?? "").replaceAll("\t", " ").replace(/\r$/, "")];
-  const from = Math.max(0, column - 60);
-  const cut = shown.slice(from, from + 100).join("");
+  const letters = [...(text.split("\n")[line - 1] ?? "").replaceAll("\t", " ").replace(/\r$/, "")];
+  const from = letters.length <= WIDEST ? 0 : Math.max(0, column - BEFORE);
+  const shown = letters.slice(from, from + WIDEST);
+  if (from > 0) shown[0] = "…";
+  if (from + WIDEST < letters.length) shown[WIDEST - 1] = "…";
   const number = String(line);
   const gap = " ".repeat(number.length);
-  return [`${number} | ${cut}`, `${gap} | ${" ".repeat(column - 1 - from)}^`];
+  return [`${number} | ${shown.join("")}`, `${gap} | ${" ".repeat(column - 1 - from)}^`];
 }
