@@ -133,11 +133,11 @@ test("docs/http-api.md names every route and method", async () => {
 
 test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
   const constants: [string, string, string][] = [
-    ["a body", "src/engine/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
+    ["a body", "src/core/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
     ["a definition", "src/core/src/definition/mod.rs", "MAX_DEFINITION_BYTES: usize = 256 * 1024;"],
-    ["a context", "src/engine/src/request.rs", "MAX_CONTEXT_BYTES: usize = 256 * 1024;"],
-    ["params", "src/engine/src/request.rs", "MAX_PARAMS_BYTES: usize = 64 * 1024;"],
-    ["events of a batch", "src/engine/src/request.rs", "MAX_BATCH_EVENTS: usize = 1000;"],
+    ["a context", "src/core/src/request.rs", "MAX_CONTEXT_BYTES: usize = 256 * 1024;"],
+    ["params", "src/core/src/request.rs", "MAX_PARAMS_BYTES: usize = 64 * 1024;"],
+    ["events of a batch", "src/core/src/request.rs", "MAX_BATCH_EVENTS: usize = 1000;"],
     ["guard depth", "src/core/src/definition/mod.rs", "MAX_GUARD_DEPTH: usize = 32;"],
     ["names", "src/core/src/ids.rs", "MAX_NAME_BYTES: usize = 128;"],
     ["an entity id", "src/core/src/ids.rs", "MAX_ENTITY_ID_BYTES: usize = 256;"],
@@ -150,7 +150,7 @@ test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
     ["entities of a tree", "src/core/src/tree.rs", "MOST_ENTITIES: usize = 512;"],
     ["regions of a tree", "src/core/src/tree.rs", "MOST_REGIONS: usize = 16_384;"],
     ["contexts of a tree", "src/engine/src/decide/mod.rs", "MAX_TREE_BYTES: usize = 8 * 1024 * 1024;"],
-    ["steps of a target", "src/engine/src/request.rs", "MOST_STEPS: usize = DEEPEST_LEVEL as usize;"],
+    ["steps of a target", "src/core/src/request.rs", "MOST_STEPS: usize = DEEPEST_LEVEL as usize;"],
     ["deciding again", "src/engine/src/retry.rs", "PATIENCE_MILLIS: u64 = 10_000;"],
     ["an Idempotency-Key", "src/engine/src/once.rs", "MOST_KEY: usize = 255;"],
     ["an answer that is kept for a key", "src/engine/src/once.rs", "MOST_ANSWER_BYTES: usize = 1_500_000;"],
@@ -178,7 +178,7 @@ test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
       "src/engine/src/sources.rs",
       "MOST_SOURCES: usize = 100;",
     ],
-    ["a webhook that comes in", "src/engine/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
+    ["a webhook that comes in", "src/core/src/request.rs", "MAX_BODY_BYTES: usize = 1024 * 1024;"],
   ];
   const listed = new Map(table("docs/http-api.md", "## Bounds").map(([what, bound]) => [what, bound]));
   const bounds: Record<string, string> = {
