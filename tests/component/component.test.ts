@@ -57,8 +57,10 @@ test("it imports nothing, neither as a component nor in the module inside it", {
   assert.ok(text.startsWith("(component\n"));
   // What is nested deeper is wired inside.
   assert.doesNotMatch(text, /^ {2}\(import /m, "no import of the component");
-  const module = new WebAssembly.Module(readFileSync(join(dirname(COMPONENT), "module.wasm")));
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+  const module = output(WASM_TOOLS, ["print", "--skeleton", join(dirname(COMPONENT), "module.wasm")]);
+  const imports = [...module.matchAll(/^ {2}\(import "([^"]*)" "([^"]*)"/gm)];
+  for (const [, from, name] of imports) {
+    // What the component itself gives its module: the handles of its own resources.
     assert.match(`${from} ${name}`, /^\[export\]statewright:core\/\w+@0\.1\.0 \[resource-\w+\]\w+$/);
   }
 });
