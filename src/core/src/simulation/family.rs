@@ -60,11 +60,6 @@ struct StoredRow {
     view: Arc<RowView>,
 }
 
-/// What a service tells beside an entity.
-pub(super) struct Told<'a> {
-    pub(super) tenant: &'a str,
-}
-
 impl Family {
     pub(super) fn new(living: Living) -> Self {
         Self {
@@ -183,7 +178,7 @@ impl Family {
         answer.number_rows(|ix, key| self.row(ix, key));
     }
 
-    fn view(&self, ix: EntityIx, told: &Told<'_>) -> Snapshot {
+    fn view(&self, ix: EntityIx, tenant: &str) -> Snapshot {
         let entity = self.tree().entity(ix);
         let machine = entity.machine();
         let row = |region: &str, _: Made| {
@@ -191,7 +186,7 @@ impl Family {
             self.row(ix, entity.entry(region).key.as_ref()?)
         };
         Snapshot {
-            tenant_id: Some(told.tenant.to_owned()),
+            tenant_id: Some(tenant.to_owned()),
             revision: Some(super::REVISION),
             created_at: self.created.get(ix.place()).copied(),
             ..entity_view(self.tree(), ix, &row)
@@ -199,8 +194,8 @@ impl Family {
     }
 
     /// An entity as a service shows it (S2.255).
-    pub(super) fn entity(&self, ix: EntityIx, told: &Told<'_>) -> Value {
-        let mut view = json_of(&self.view(ix, told));
+    pub(super) fn entity(&self, ix: EntityIx, tenant: &str) -> Value {
+        let mut view = json_of(&self.view(ix, tenant));
         if let Value::Object(object) = &mut view {
             object.remove("children");
         }
@@ -208,7 +203,7 @@ impl Family {
     }
 
     /// An entity with all that lives or lived below it (S2.208).
-    pub(super) fn with_children(&self, ix: EntityIx, told: &Told<'_>) -> Snapshot {
+    pub(super) fn with_children(&self, ix: EntityIx, tenant: &str) -> Snapshot {
         let tree = self.tree();
         let mut children: Vec<EntityIx> = tree.children_where(|place| place.parent == ix).collect();
         sort_by_key(&mut children, |child| {
@@ -225,17 +220,17 @@ impl Family {
             });
             Snapshot {
                 parent,
-                ..self.with_children(child, told)
+                ..self.with_children(child, tenant)
             }
         });
         Snapshot {
             children: children.collect(),
-            ..self.view(ix, told)
+            ..self.view(ix, tenant)
         }
     }
 
     /// The history of an entity (S2.256): by timestamp, then number, or in the order of the commits.
-    pub(super) fn history(&self, ix: EntityIx, in_order: bool, told: &Told<'_>) -> Value {
+    pub(super) fn history(&self, ix: EntityIx, in_order: bool, tenant: &str) -> Value {
         let mut rows: Vec<&StoredRow> = self.rows.iter().filter(|row| row.of == ix).collect();
         if !in_order {
             sort_by_key(&mut rows, |row| (row.view.timestamp, row.id));
@@ -244,7 +239,7 @@ impl Family {
             let mut view = json_of(&*row.view);
             if let Value::Object(object) = &mut view {
                 object.insert("id".to_owned(), row.id.into());
-                object.insert("tenant_id".to_owned(), told.tenant.into());
+                object.insert("tenant_id".to_owned(), tenant.into());
                 object.insert("revision".to_owned(), json!(super::REVISION));
             }
             view

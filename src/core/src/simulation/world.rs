@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Map, Value, json};
 
 use super::effects::{Outgoing, Source};
-use super::family::{Family, Name, Told, name_of};
+use super::family::{Family, Name, name_of};
 use super::{REVISION, json_of};
 use crate::commit::Refusal;
 use crate::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
@@ -68,10 +68,6 @@ impl World {
             delivered: 0,
             hops: 0,
         }
-    }
-
-    fn told(&self) -> Told<'_> {
-        Told { tenant: &self.tenant }
     }
 
     /// Reads a definition, and checks it against the machines that are registered.
@@ -219,7 +215,7 @@ impl World {
         self.keep(at, &[kept], self.hops);
         let shown = self
             .family(at)
-            .map(|family| family.entity(EntityIx::ROOT, &self.told()));
+            .map(|family| family.entity(EntityIx::ROOT, &self.tenant));
         shown.ok_or_else(|| no_entity(&name))
     }
 
@@ -543,9 +539,9 @@ impl World {
         let (at, ix) = self.existing(&name)?;
         let family = self.family(at).ok_or_else(|| no_entity(&name))?;
         Ok(if tree {
-            json_of(&family.with_children(ix, &self.told()))
+            json_of(&family.with_children(ix, &self.tenant))
         } else {
-            family.entity(ix, &self.told())
+            family.entity(ix, &self.tenant)
         })
     }
 
@@ -564,7 +560,7 @@ impl World {
         crate::sorted::sort(&mut names);
         let shown = names.into_iter().filter_map(|name| {
             let (at, ix) = self.existing(name).ok()?;
-            Some(self.family(at)?.entity(ix, &self.told()))
+            Some(self.family(at)?.entity(ix, &self.tenant))
         });
         Ok(shown.collect())
     }
@@ -585,7 +581,7 @@ impl World {
         };
         let (at, ix) = self.existing(&name)?;
         let family = self.family(at).ok_or_else(|| no_entity(&name))?;
-        Ok(family.history(ix, in_order, &self.told()))
+        Ok(family.history(ix, in_order, &self.tenant))
     }
 
     /// A machine as a picture, with the states of an entity marked where one is named.
