@@ -324,6 +324,30 @@ test("a search has a bound, and what was not reached within it is missed", () =>
   assert.ok(paths(machine, { limit: 10 }).missed.length >= 70);
 });
 
+test("machines with far more situations than are looked at have ways to all of them, also to what needs many regions", () => {
+  const regions = ["a", "b", "c", "d", "e", "f", "g"];
+  const states = ["s0", "s1", "s2", "s3", "s4"];
+  const chain = regions.flatMap((region) =>
+    states.slice(1).map((to, index) => ({ region, from: `s${index}`, to, on: `${region}${index}` })),
+  );
+  // Each takes an event that another region takes before it, unless that one has moved on.
+  const blocked = regions.slice(1).map((region) => ({ region, from: "s3", to: "s0", on: "a0" }));
+  const definition: JsonDefinition = {
+    machine_id: "wide",
+    regions: regions.map((id) => ({
+      id,
+      states: id === "g" ? [...states, "end"] : states,
+      initial_state: "s0",
+    })),
+    transitions: [...chain, ...blocked],
+    joins: [{ when: { a: "s4", c: "s4", e: "s2" }, target_region: "g", target_state: "end" }],
+  };
+  const found = paths(defineMachine(definition));
+  assert.deepEqual(labels(found.missed), []);
+  const join = [...found].find(({ covers }) => covers.some(({ kind }) => kind === "join"));
+  assert.equal(join?.steps.length, 4 + 4 + 2);
+});
+
 test("every definition of docs/definitions.md has ways to all that it says, and they lead there", () => {
   const all = blocks(readFileSync(join(ROOT, "docs/definitions.md"), "utf8"));
   const definitions = all.filter(({ marks }) => marks.includes("definition"));

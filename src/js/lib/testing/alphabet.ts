@@ -12,30 +12,61 @@ const TIMEOUT = "$timeout";
 /** A step that sends an event. */
 export type Letter = Extract<Step, { readonly event: object }>;
 
-/** All events of a machine, and of the children that it knows, each with all params that are tried. */
-export class Alphabet {
+/** What an event may do where an entity is, and what may make it do so. */
+export interface Choice {
+  /** The transitions that the event may take, in definition order. */
+  readonly transitions: readonly PossibleEvent[];
+  /** The event with the params that may decide between them: those that let a guard pass first. */
   readonly letters: readonly Letter[];
-  readonly #byPlace = new Map<string, Letter[]>();
+  /** Whether its params also decide what timeouts do later. */
+  readonly isLasting: boolean;
+}
+
+/** All events of a machine, and of the children that it knows, with the params that are tried. */
+export class Alphabet {
+  /** Every event with all its params. */
+  readonly letters: readonly Letter[];
+  readonly #places = new Map<string, AnyMachine[]>();
+  readonly #timed: ReadonlySet<string>;
+  readonly #chosen = new Map<string, Omit<Choice, "transitions">>();
 
   constructor(machine: AnyMachine) {
     const letters: Letter[] = [];
     for (const [owner, target] of placesOf(machine, [], DEEPEST)) {
+      const place = JSON.stringify(target);
+      this.#places.set(place, [...(this.#places.get(place) ?? []), owner]);
       for (const [type, guards] of guardsByEvent(owner)) {
-        const here = paramsFor(guards).map((params) => letterOf(type, params, target));
-        const place = placeOf(type, target);
-        this.#byPlace.set(place, [...(this.#byPlace.get(place) ?? []), ...here]);
-        letters.push(...here);
+        letters.push(...paramsFor(guards).map((params) => letterOf(type, params, target)));
       }
     }
     this.letters = letters;
+    this.#timed = new Set(timedFieldsOf(machine));
   }
 
-  /** The letters for an event that an entity says it can take. */
-  for(possible: PossibleEvent): readonly Letter[] {
-    const target = possible.forwarded ? [] : (possible.target ?? []);
-    const found = this.#byPlace.get(placeOf(possible.event_type, target));
+  /** The choices that an entity has, by what it says it can take. */
+  choices(possible: readonly PossibleEvent[]): readonly Choice[] {
+    const groups = Map.groupBy(possible, ({ event_type, machine_id, target, forwarded }) =>
+      JSON.stringify([event_type, machine_id, forwarded ? [] : (target ?? [])]),
+    );
+    return [...groups].map(([place, transitions]) => {
+      const key = `${place} ${transitions.map(({ index }) => index).join(" ")}`;
+      const known = this.#chosen.get(key) ?? this.#choose(transitions);
+      this.#chosen.set(key, known);
+      return { transitions, ...known };
+    });
+  }
+
+  #choose(transitions: readonly PossibleEvent[]): Omit<Choice, "transitions"> {
+    const [first] = transitions;
+    if (first === undefined) return { letters: [], isLasting: false };
+    const target = first.forwarded ? [] : (first.target ?? []);
+    const path = target.map(({ state, region }) => stepTo(region ?? FLAT, state));
+    const owners = this.#places.get(JSON.stringify(path)) ?? [];
+    const owner = owners.find(({ id }) => id === first.machine_id);
     // A child whose machine was not given says its events, and no more.
-    return found ?? [letterOf(possible.event_type, {}, target)];
+    const guards = transitions.map(({ index }): unknown => owner?.definition.transitions[index]?.guard);
+    const letters = paramsFor(guards).map((params) => letterOf(first.event_type, params, path));
+    return { letters, isLasting: fieldsOf(guards).some((field) => this.#timed.has(field)) };
   }
 }
 
@@ -70,8 +101,9 @@ function letterOf(type: string, params: Fields, target: readonly TargetStep[]): 
   return { event: target.length > 0 ? { ...event, target } : event };
 }
 
-function placeOf(type: string, target: readonly TargetStep[]): string {
-  return JSON.stringify([type, ...target.flatMap(({ region, state }) => [region ?? FLAT, state])]);
+/** A step of a target, as short as it can be written. */
+function stepTo(region: string, state: string): TargetStep {
+  return region === FLAT ? { state } : { region, state };
 }
 
 /** The guards of each event's transitions. */
@@ -98,8 +130,8 @@ function* placesOf(
     for (const [state, { machine_id, lifecycle }] of Object.entries(children ?? {})) {
       const child = machines.find(({ id }) => id === machine_id);
       if (child === undefined) continue;
-      const step = region === FLAT ? { state } : { region, state };
-      yield* placesOf(child, lifecycle === "managed" ? [...target, step] : target, depth - 1);
+      const way = lifecycle === "managed" ? [...target, stepTo(region, state)] : target;
+      yield* placesOf(child, way, depth - 1);
     }
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Arbitrary, Random, Stream, Value } from "fast-check";
 
-import type { AnyMachine, ContextOf, Machine } from "../typed.ts";
+import type { AnyMachine, ContextOf, Machine, Snapshot } from "../typed.ts";
 import { Alphabet, contextsOf, delaysOf } from "./alphabet.ts";
 import { begin, take, type Step } from "./steps.ts";
 
@@ -48,11 +48,15 @@ function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): A
   const [first = {}] = contextsOf(machine);
   const start = { context: options.context ?? first };
 
+  const known = new Map(steps.map((step) => [JSON.stringify(step), step]));
   /** The steps that the machine can take now. */
-  const likely = (snapshot: ReturnType<typeof begin>, now: number): readonly Step[] => {
-    const letters = machine.events(snapshot, { now }).flatMap((event) => alphabet.for(event));
-    const known = letters.filter((letter) => steps.includes(letter));
-    return machine.due(snapshot) === undefined ? known : [...known, ...waits];
+  const likely = (snapshot: Snapshot, now: number): readonly Step[] => {
+    const choices = alphabet.choices(machine.events(snapshot, { now }));
+    // Those that can be shrunk: the very ones of the list.
+    const letters = choices.flatMap((choice) =>
+      choice.letters.flatMap((letter) => known.get(JSON.stringify(letter)) ?? []),
+    );
+    return machine.due(snapshot) === undefined ? letters : [...letters, ...waits];
   };
 
   class Walks extends fc.Arbitrary<Step[]> {
