@@ -5,8 +5,13 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
 
+import { PACKAGE_DIR } from "../../scripts/paths.ts";
 import { BIN, Folder, ORDER, TRIP } from "./support.ts";
+
+type Conversations = typeof import("../../src/js/lib/cli/conversation.ts");
+type Simulations = typeof import("../../src/js/lib/cli/simulation.ts");
 
 const folder = new Folder({ "order.json": ORDER, "trip.json": TRIP });
 after(() => folder.remove());
@@ -341,7 +346,7 @@ test(
     const run = `${process.execPath} ${BIN} simulate order.json --now 0`;
     const { status, stdout, error } = spawnSync("script", ["-qec", run, "/dev/null"], {
       cwd: folder.path,
-      input: "pay amount=10\nfly\n\u0004",
+      input: "pay amount=10\nfly\nundo 9\nundo 2\nevents\n\u0004",
       encoding: "utf8",
       timeout: 20_000,
       env: { ...process.env, TERM: "xterm" },
@@ -350,6 +355,23 @@ test(
     assert.match(stdout, /`help` lists the commands/);
     assert.match(stdout, /\u001b\[1mplaced\u001b\[22m[^]*\u001b\[32mplaced → paid/);
     assert.match(stdout, /`fly` is no command/);
+    assert.match(stdout, /not made yet/, "there is a prompt where the entity is undone, too");
     assert.equal(status, 0, "who types may mistype");
   },
 );
+
+test("Tab completes commands and events", async () => {
+  const at = (name: string) => pathToFileURL(join(PACKAGE_DIR, "esm", "cli", name)).href;
+  const { Conversation } = (await import(at("conversation.js"))) as Conversations;
+  const { Simulation } = (await import(at("simulation.js"))) as Simulations;
+  const simulation = new Simulation(0);
+  simulation.register([ORDER as never]);
+  const subject = { machine_id: "order", entity_id: "e-1" };
+  const conversation = new Conversation(simulation, subject, undefined as never, folder.path);
+  assert.deepEqual(conversation.completions("pa"), [], "nothing can be sent to what is not there");
+  simulation.expect("create", { machine_id: "order", body: { entity_id: "e-1" } });
+  assert.deepEqual(conversation.completions("pa"), ["pay"]);
+  assert.deepEqual(conversation.completions("s"), ["save", "send", "snapshot", "state", "steps"]);
+  assert.deepEqual(conversation.completions("why "), ["pay"]);
+  assert.deepEqual(conversation.completions("pay a"), []);
+});

@@ -28,6 +28,7 @@ const folder = new Folder({
     TRIP[1],
   ],
 });
+folder.install();
 after(() => folder.remove());
 
 test("says that a file is valid", async () => {
@@ -78,6 +79,16 @@ test("checks what the definitions of a file say of each other", async () => {
   const { code, stdout } = await folder.run(["validate", "astray.json"]);
   assert.equal(code, 1);
   assert.match(stdout, /astray\.json:\d+:\d+ fault \$\[0\]\.sub_machines\.away\.on_final/);
+});
+
+test("two machines of one file have two ids", async () => {
+  folder.write("twice.json", [ORDER, ORDER]);
+  const { code, stdout } = await folder.run(["validate", "twice.json"]);
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /fault \$\[1\]\.machine_id\n {2}the file has another machine `order`\n {2}expected an id of its own/,
+  );
 });
 
 test("answers in JSON, with places", async () => {
@@ -136,7 +147,6 @@ test("a machine with faults is told of, and is neither drawn nor typed nor expla
 });
 
 test("writes TypeScript that compiles, and that `defineMachine` takes", async () => {
-  folder.install();
   const { code, stderr } = await folder.run(["types", "order.json", "trip.json", "--out", "machines.ts"]);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
   const text = readFileSync(join(folder.path, "machines.ts"), "utf8");
@@ -173,6 +183,60 @@ export { event, none, state };
   });
   execFileSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", folder.path], {
     encoding: "utf8",
+    stdio: "pipe",
+  });
+});
+
+test("names what TypeScript would not take as it is", async () => {
+  folder.write("odd.json", [
+    {
+      machine_id: "2nd.work-order",
+      description: "ends a comment: */",
+      regions: [
+        { id: "a b", states: ['say "x"', "y"], initial_state: "y" },
+        { id: "many", states: ["1", "2", "3", "4", "5", "6", "7"], initial_state: "1" },
+      ],
+      transitions: [
+        {
+          region: "a b",
+          from: "y",
+          to: 'say "x"',
+          on: "go.now",
+          guard: {
+            all: [
+              { field: "the sum", op: "gt", value: 1 },
+              {
+                any: [
+                  { field: "kind", op: "eq", value: "a" },
+                  { field: "kind", op: "eq", value: null },
+                ],
+              },
+            ],
+          },
+        },
+      ],
+    },
+    { machine_id: "2nd work order", states: ["only"], initial_state: "only", transitions: [] },
+  ]);
+  const { code, stdout, stderr } = await folder.run(["types", "odd.json"]);
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  assert.match(
+    stdout,
+    /export interface Machine2ndWorkOrderState \{\n {2}readonly "a b": "say \\"x\\"" \| "y";\n/,
+  );
+  assert.match(stdout, /readonly many:\s+\| "1"\n/);
+  assert.match(
+    stdout,
+    /readonly "go\.now": \{ readonly "the sum"\?: number; readonly kind\?: null \| string \};/,
+  );
+  assert.match(stdout, /export type Machine2ndWorkOrder2Event = never;/);
+  assert.ok(stdout.includes("/** ends a comment: *\\/ `2nd.work-order`"));
+  folder.write("odd.ts", stdout);
+  folder.write("tsconfig.json", {
+    compilerOptions: { strict: true, noEmit: true, target: "es2024", types: [] },
+    files: ["odd.ts"],
+  });
+  execFileSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", folder.path], {
     stdio: "pipe",
   });
 });

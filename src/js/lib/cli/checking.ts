@@ -41,6 +41,10 @@ export function check({ list, paths }: Definitions): Checked {
     const alone = validate(definition) as unknown as Checked;
     const root = paths[index] ?? "$";
     faults.push(...alone.faults.map((fault) => ({ ...fault, path: within(root, fault.path) })));
+    if (list.findIndex(({ machine_id }) => machine_id === definition.machine_id) < index) {
+      const problem = `the file has another machine \`${definition.machine_id}\``;
+      faults.push({ path: within(root, "$.machine_id"), problem, expected: "an id of its own" });
+    }
     if (list.length === 1) warnings.push(...alone.warnings);
   });
   if (list.length < 2 || faults.length > 0) return { faults, warnings };

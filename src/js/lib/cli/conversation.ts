@@ -120,7 +120,18 @@ export class Conversation {
     const { style } = this.output;
     const passed = this.simulation.now() - this.start;
     const { machine_id: machine, entity_id: entity } = this.subject;
-    return `${style.dim(`${machine} ${entity}`)} ${style.bold(shownState(this.entity().current_state))} ${style.dim(`+${shownDuration(passed)}`)} > `;
+    const state = this.isThere() ? shownState(this.entity().current_state) : "(not made yet)";
+    return `${style.dim(`${machine} ${entity}`)} ${style.bold(state)} ${style.dim(`+${shownDuration(passed)}`)} > `;
+  }
+
+  /** What the word that is being typed may become: commands, events, and after some of them what they take. */
+  completions(line: string): string[] {
+    const words = line.split(/\s+/);
+    const last = words.at(-1) ?? "";
+    const first = words.length < 2 ? Object.keys(this.verbs) : [];
+    const takesEvent = words.length < 2 || (words.length === 2 && ["why", "send"].includes(words[0] ?? ""));
+    const events = takesEvent && this.isThere() ? this.events().map(({ event_type }) => event_type) : [];
+    return [...new Set([...events, ...first])].filter((word) => word.startsWith(last)).sort();
   }
 
   /** Takes a line. @throws Refusal where it is not understood, or not possible. */
@@ -146,6 +157,11 @@ export class Conversation {
       });
     }
     this.send(text);
+  }
+
+  /** Whether the entity is made, and not undone. */
+  private isThere(): boolean {
+    return this.simulation.perform("entity", this.subject).status < 300;
   }
 
   /** The entity with its children. */
@@ -348,12 +364,10 @@ export class Conversation {
     const { done } = this.simulation.steps();
     const to = op === "undo" ? done - count : done + count;
     this.simulation.expect(op, { to });
-    const entities = this.simulation.perform("entity", this.subject);
     this.output.line(
       `${this.simulation.steps().done} of ${this.simulation.steps().steps.length} steps are done`,
     );
-    if (entities.status >= 300)
-      this.output.line(`\`${this.subject.entity_id}\` is not made yet; \`redo\` makes it`);
+    if (!this.isThere()) this.output.line(`\`${this.subject.entity_id}\` is not made yet; \`redo\` makes it`);
   }
 
   private saySteps(): void {

@@ -95,10 +95,15 @@ async function converse(
 ): Promise<Exit> {
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
   const { style, errorStyle } = output;
+  const completer = (line: string): [string[], string] => [
+    conversation.completions(line),
+    line.split(/\s+/).at(-1) ?? "",
+  ];
   const reader = createInterface({
     input: stdin,
     output: isTerminal ? stdout : undefined,
     terminal: isTerminal,
+    completer,
   });
   let exit: Exit = EXIT.ok;
   const prompt = () => {
