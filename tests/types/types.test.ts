@@ -52,8 +52,14 @@ for (const [name, compiler] of COMPILERS) {
   });
 }
 
+for (const [name, compiler] of COMPILERS) {
+  test(`the declarations of the built package compile in ${name}, and say the same`, async () => {
+    assert.equal(await tsc(compiler, "-p", "package"), "");
+  });
+}
+
 test("there are at least 60 type tests, each with a name of its own", () => {
-  const names = readdirSync(TYPES)
+  const names = readdirSync(TYPES, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
     .flatMap((file) => [...readFileSync(join(TYPES, file), "utf8").matchAll(/^type\("([^"]+)"/gm)])
     .map(([, title]) => title);

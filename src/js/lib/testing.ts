@@ -8,5 +8,5 @@ export { arbitraryEvents, type ArbitraryOptions, type FastCheck } from "./testin
 export { type Coverage, coverage, type Histories, type Tally } from "./testing/coverage.ts";
 export type { Item } from "./testing/items.ts";
 export { type Path, type PathOptions, type Paths, paths } from "./testing/paths.ts";
-export { asScenario, scenario, ScenarioFailure } from "./testing/scenario.ts";
+export { asScenario, type FileUrl, scenario, ScenarioFailure } from "./testing/scenario.ts";
 export { type Played, play, type Start, type Step, type StepEvent } from "./testing/steps.ts";

@@ -27,11 +27,10 @@ export interface MachineTypes {
 /** What a machine of any definition is. */
 export type AnyMachine = Machine<MachineTypes>;
 
-/** The machine of an id among several; any, where the id is no literal. */
-export type MachineById<Machines extends readonly AnyMachine[], Id> = Extract<
-  Machines[number],
-  { readonly id: Id }
->;
+/** The machine of an id among several; also those whose ids are not known. */
+export type MachineById<Machines extends readonly AnyMachine[], Id> = WithId<Machines[number], Id>;
+
+type WithId<M, Id> = M extends { readonly id: infer Own } ? (Id extends Own ? M : never) : never;
 
 /** The types of a machine, or of an instance of it. */
 export type TypesOf<M> = M extends { readonly "~types"?: infer T }

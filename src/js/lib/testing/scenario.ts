@@ -19,6 +19,11 @@ export class ScenarioFailure extends Error {
   }
 }
 
+/** A `URL` of a file, such as `new URL("refunds.json", import.meta.url)`. */
+export interface FileUrl {
+  readonly href: string;
+}
+
 /**
  * A scenario as the body of a test: `test("refunds", scenario("tests/refunds.json"))`.
  *
@@ -26,9 +31,9 @@ export class ScenarioFailure extends Error {
  * runs, its path from the folder in which the tests are run. The test fails with a {@link ScenarioFailure} that says which
  * steps were otherwise, and with a `StatewrightError` where it is no scenario.
  */
-export function scenario(source: string | URL | Scenario): () => Promise<void> {
+export function scenario(source: string | FileUrl | Scenario): () => Promise<void> {
   return async () => {
-    const told = typeof source === "string" || source instanceof URL ? await read(source) : source;
+    const told = typeof source === "string" || "href" in source ? await read(source) : source;
     const { passed, failures } = checkScenario(told);
     if (!passed) throw new ScenarioFailure(failures, told.steps);
   };
@@ -66,10 +71,12 @@ function told(machine: AnyMachine, { steps, context }: Path): Scenario {
   return { statewright: "scenario/1", machines: machines.reverse(), start: 0, steps: [create, ...played] };
 }
 
-async function read(source: string | URL): Promise<Scenario> {
+async function read(source: string | FileUrl): Promise<Scenario> {
   // Only here, so that the rest can be had where there are no files.
   const { readFile } = await import("node:fs/promises");
-  return JSON.parse(await readFile(source, "utf8")) as Scenario;
+  return JSON.parse(
+    await readFile(typeof source === "string" ? source : new URL(source.href), "utf8"),
+  ) as Scenario;
 }
 
 function titleOf(step: ScenarioStep | undefined): string {
