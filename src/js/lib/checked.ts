@@ -12,6 +12,7 @@ import type {
   EventAction,
   Guard,
   JsonDefinition,
+  ServerKeys,
   TimeoutGuard,
   TransitionAction,
   WebhookAction,
@@ -189,7 +190,7 @@ type CheckedRegions<S extends Scope, Regions> = {
   };
 };
 
-interface CheckedHead {
+interface CheckedHead extends ServerKeys {
   readonly machine_id: string;
   readonly contract?: ContractName | Optional;
   readonly label?: string | Optional;

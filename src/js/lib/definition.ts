@@ -123,8 +123,18 @@ export interface RegionDef {
   readonly sub_machines?: { readonly [state: string]: SubMachineDef } | null | undefined;
 }
 
+/** What a service adds to a definition that it gives; where it is sent back, it is left out. */
+export interface ServerKeys {
+  readonly tenant_id?: unknown;
+  readonly revision?: unknown;
+  readonly content_hash?: unknown;
+  readonly created_at?: unknown;
+  readonly updated_at?: unknown;
+  readonly warnings?: unknown;
+}
+
 /** A machine's definition: flat with `states` and `initial_state`, or parallel with `regions`. docs/definitions.md. */
-export interface Definition {
+export interface Definition extends ServerKeys {
   readonly machine_id: string;
   readonly contract?: ContractName | null | undefined;
   readonly label?: string | null | undefined;
@@ -144,7 +154,7 @@ export interface Definition {
  * A definition whose texts are no literals, as an imported JSON file has them: it has the shape of a {@link Definition},
  * and what else is wrong with it is found when it is compiled.
  */
-export interface JsonDefinition {
+export interface JsonDefinition extends ServerKeys {
   readonly machine_id: string;
   readonly contract?: string | null | undefined;
   readonly label?: string | null | undefined;
