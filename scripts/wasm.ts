@@ -21,7 +21,7 @@ interface Crate {
 export const CRATES = {
   core: {
     name: "statewright-js-core",
-    sources: ["src/core", "src/js/core", "src/js/text"],
+    sources: ["src/core", "src/js/core", "src/js/instance", "src/js/text"],
     level: "z",
   },
   simulation: {

@@ -3,15 +3,16 @@
 //!
 //! What is refused is thrown as JSON text: the inside of the service's `error`.
 
-mod instance;
+mod instances;
 mod machine;
 mod steps;
 
 use statewright_core::code::Code;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-pub use instance::{WasmInstance, WasmInstances};
+pub use instances::WasmInstances;
 pub use machine::{WasmMachine, validate};
+pub use statewright_js_instance::WasmInstance;
 pub use steps::WasmSteps;
 
 /// The HTTP status that goes with a code; 0 for what is none.

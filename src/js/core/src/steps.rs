@@ -8,10 +8,10 @@ use statewright_core::automaton::{Choice, Choices, Reads, choose, first_delay, n
 use statewright_core::entity::{Entity, Params};
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::machine::Machine;
+use statewright_js_instance::params_of;
 use statewright_js_text::told;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::instance::params_of;
 use crate::machine::WasmMachine;
 
 /// The steps of a machine without children.

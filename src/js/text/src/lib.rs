@@ -6,6 +6,7 @@ use serde_json::Value;
 use statewright_core::error::Error;
 use statewright_core::ids::Millis;
 use statewright_core::request;
+use statewright_core::snapshot::Snapshot;
 use wasm_bindgen::{JsError, JsValue};
 
 /// A result as JSON text.
@@ -14,6 +15,15 @@ use wasm_bindgen::{JsError, JsValue};
 /// It has keys that are no text, which nothing here has.
 pub fn told(result: &impl Serialize) -> Result<String, JsValue> {
     serde_json::to_string(result).map_err(|error| JsError::new(&error.to_string()).into())
+}
+
+/// A snapshot as JSON text. Here once, compiled for size, whoever asks for it.
+///
+/// # Errors
+/// Never.
+#[inline(never)]
+pub fn shown(snapshot: &Snapshot) -> Result<String, JsValue> {
+    told(snapshot)
 }
 
 /// What is thrown for an error: JSON text, the inside of the service's `error`.

@@ -1,153 +1,35 @@
-//! Entities that live in Wasm: an event that has a number crosses as that number, and what comes of it as another.
+//! Entities that live in Wasm: an event that has a number crosses as that number, and what comes of it as another. The profile
+//! compiles this crate for speed, and with it what it takes in of the core; all else of its module is compiled for size.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use statewright_core::automaton::{Automaton, EventIx, Instance, MOST_EVENTS, MOST_FIRED, Unsent};
+use statewright_core::automaton::{Automaton, EventIx, Instance, MOST_FIRED, Unsent};
 use statewright_core::error::Error;
 use statewright_core::ids::{EntityId, Millis};
 use statewright_core::request::{EventRequest, Fields};
-use statewright_core::snapshot::{Blueprint, Living, OutcomeName, Snapshot};
-use statewright_js_text::{millis, read, thrown, told};
+use statewright_core::snapshot::{Living, OutcomeName};
+use statewright_core::tree::EntityIx;
+use statewright_js_text::{millis, read, shown, thrown};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::machine::WasmMachine;
-use crate::steps::Plan;
-
-type Members = Map<String, Value>;
+/// The members of an object.
+pub type Members = Map<String, Value>;
 /// An event as it crosses, and its params.
-type Read = (Members, Arc<Members>);
+pub type ReadEvent = (Members, Arc<Members>);
 
 /// What came of an event or of the clock: nothing moved, something did, or [`WasmInstance::problem`] says why not.
 const STAYED: u32 = 0;
 const MOVED: u32 = 1;
 const PROBLEM: u32 = 2;
 
-/// What the instances of a machine share: its events' numbers, and the steps that were met.
-#[wasm_bindgen]
-pub struct WasmInstances {
-    blueprint: Blueprint,
-    shared: Shared,
-    first: Rc<[u32]>,
-}
-
-#[derive(Clone)]
-enum Shared {
-    Alone(Rc<RefCell<Automaton>>),
-    /// Machines with children: each step is decided anew.
-    Family(Rc<RefCell<Vec<Members>>>),
-}
-
-#[wasm_bindgen]
-impl WasmInstances {
-    /// Those of a machine.
-    pub fn of(machine: &WasmMachine) -> WasmInstances {
-        let blueprint = machine.blueprint.clone();
-        let shared = match Automaton::new(Arc::clone(blueprint.machine())) {
-            Some(automaton) => Shared::Alone(Rc::new(RefCell::new(automaton))),
-            None => Shared::Family(Rc::default()),
-        };
-        let mut first = 0_u32;
-        let plan = Plan::of(blueprint.machine());
-        let regions = plan.regions.iter().map(|region| {
-            let counted = u32::try_from(region.states.len()).unwrap_or_default();
-            let own = first;
-            first = first.saturating_add(counted);
-            own
-        });
-        let first = regions.collect();
-        drop(plan);
-        Self {
-            blueprint,
-            shared,
-            first,
-        }
-    }
-
-    /// The names of its regions, states and events, as [`WasmSteps::plan`](crate::WasmSteps::plan) tells them.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn plan(&self) -> Result<String, JsValue> {
-        told(&Plan::of(self.blueprint.machine()))
-    }
-
-    /// Numbers an event.
-    ///
-    /// # Errors
-    /// It is none, or too many have numbers.
-    pub fn event(&self, event_type: &str, params: &str) -> Result<u32, JsValue> {
-        let params = params_of(params)?;
-        let event = event_of(event_type, params).map_err(thrown)?;
-        match &self.shared {
-            Shared::Alone(automaton) => {
-                let numbered = automaton.borrow_mut().event(event_type, &event.1);
-                numbered
-                    .map(EventIx::number)
-                    .map_err(|unsent| thrown((*unsent).into()))
-            }
-            Shared::Family(events) => {
-                let mut events = events.borrow_mut();
-                let place = events.iter().position(|known| *known == event.0);
-                let place = match place {
-                    Some(place) => place,
-                    None if events.len() >= MOST_EVENTS => {
-                        return Err(thrown(Unsent::TooManyEvents.into()));
-                    }
-                    None => {
-                        events.push(event.0);
-                        events.len().saturating_sub(1)
-                    }
-                };
-                Ok(u32::try_from(place).unwrap_or(u32::MAX))
-            }
-        }
-    }
-
-    /// A new entity that lives here.
-    ///
-    /// # Errors
-    /// The id or the context is none, or a child cannot be made.
-    pub fn create(&self, id: &str, context: &str, now: f64) -> Result<WasmInstance, JsValue> {
-        let created = self.blueprint.create(id, params_of(context)?, millis(now));
-        let (living, _) = created.map_err(thrown)?;
-        Ok(self.instance(living, millis(now)))
-    }
-
-    /// An entity from where a snapshot left it.
-    ///
-    /// # Errors
-    /// The snapshot cannot be read.
-    pub fn restore(&self, snapshot: &str, now: f64) -> Result<WasmInstance, JsValue> {
-        let snapshot = Snapshot::read(&read(snapshot)?).map_err(thrown)?;
-        let living = self.blueprint.restore(&snapshot).map_err(thrown)?;
-        Ok(self.instance(living, millis(now)))
-    }
-
-    fn instance(&self, living: Living, now: Millis) -> WasmInstance {
-        let lives = match &self.shared {
-            Shared::Alone(automaton) => Lives::Alone {
-                automaton: Rc::clone(automaton),
-                instance: Instance::of(living.tree().root().clone(), now),
-            },
-            Shared::Family(events) => Lives::Family {
-                events: Rc::clone(events),
-                now,
-            },
-        };
-        WasmInstance {
-            lives,
-            first: Rc::clone(&self.first),
-            living,
-            problem: None,
-        }
-    }
-}
-
 /// The members of JSON text.
-pub(crate) fn params_of(text: &str) -> Result<Members, JsValue> {
+///
+/// # Errors
+/// It is no JSON, or no object.
+pub fn params_of(text: &str) -> Result<Members, JsValue> {
     match read(text)? {
         Value::Object(members) => Ok(members),
         Value::Null => Ok(Map::new()),
@@ -156,7 +38,10 @@ pub(crate) fn params_of(text: &str) -> Result<Members, JsValue> {
 }
 
 /// An event as the core is sent it, and its params; checked as any request is.
-fn event_of(event_type: &str, params: Members) -> Result<Read, Error> {
+///
+/// # Errors
+/// It is none.
+pub fn event_of(event_type: &str, params: Members) -> Result<ReadEvent, Error> {
     let mut event = Map::new();
     event.insert("event_type".to_owned(), event_type.into());
     event.insert("params".to_owned(), params.into());
@@ -181,15 +66,34 @@ pub struct WasmInstance {
     problem: Option<Error>,
 }
 
-enum Lives {
+/// How an entity lives.
+pub enum Lives {
+    /// One without children, by the steps that were met.
     Alone {
+        /// Those of its machine.
         automaton: Rc<RefCell<Automaton>>,
+        /// The entity.
         instance: Instance,
     },
+    /// One with children, each step decided anew.
     Family {
+        /// The events that have numbers.
         events: Rc<RefCell<Vec<Members>>>,
+        /// What its clock says.
         now: Millis,
     },
+}
+
+impl WasmInstance {
+    /// An entity; `first` tells the number of each region's first state.
+    pub fn new(lives: Lives, first: Rc<[u32]>, living: Living) -> Self {
+        Self {
+            lives,
+            first,
+            living,
+            problem: None,
+        }
+    }
 }
 
 #[wasm_bindgen]
@@ -314,9 +218,9 @@ impl WasmInstance {
     pub fn snapshot(&self) -> Result<String, JsValue> {
         match &self.lives {
             Lives::Alone { automaton, instance } => {
-                told(&automaton.borrow().snapshot(instance, &self.living))
+                shown(&automaton.borrow().snapshot(instance, &self.living))
             }
-            Lives::Family { .. } => told(&self.living.snapshot()),
+            Lives::Family { .. } => shown(&self.living.snapshot()),
         }
     }
 }
@@ -325,7 +229,7 @@ impl WasmInstance {
 fn deliver(living: &mut Living, object: &Members, now: Millis) -> Result<bool, Error> {
     let nobody = living.tree().root().id().clone();
     let request = EventRequest::transition(nobody, Fields { path: "$", object })?;
-    let decided = living.event(statewright_core::tree::EntityIx::ROOT, &request, &|_| None, now);
+    let decided = living.event(EntityIx::ROOT, &request, &|_| None, now);
     decided.answer?;
     Ok(decided.outcome == OutcomeName::Applied)
 }
