@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::commit::{Cause, Commit, Life, LifeKind, Outcome, Row};
 use crate::definition::{Action, FLAT_REGION};
@@ -126,7 +126,7 @@ pub struct LifeView {
 }
 
 /// An ancestor, and the entry of a compound state that a child belongs to (S2.209).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerView {
     /// The ancestor's machine.
     pub machine_id: String,

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
+use statewright_core::answer::OwnerView;
 use statewright_core::entity::{Entity, Params, StoredEntry, Timer};
 use statewright_core::error::Error as Core;
 use statewright_core::ids::{Millis, Revision, Seq, Version};
@@ -125,21 +126,6 @@ type InstanceColumns = (
     Option<String>,
 );
 
-/// An ancestor, and the entry of a compound state that a child belongs to (S2.209).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    /// The ancestor's machine.
-    pub machine_id: String,
-    /// The ancestor's id.
-    pub entity_id: String,
-    /// The region of the compound state.
-    pub region: String,
-    /// The compound state.
-    pub state: String,
-    /// The entry instance.
-    pub seq: u64,
-}
-
 /// A child's place as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
@@ -151,7 +137,7 @@ pub(crate) struct Instance {
     pub(crate) managed: bool,
     pub(crate) status: Status,
     pub(crate) depth: u32,
-    pub(crate) path: Vec<Owner>,
+    pub(crate) path: Vec<OwnerView>,
     pub(crate) started: Millis,
     pub(crate) ended: Option<Millis>,
     pub(crate) current: bool,
@@ -184,7 +170,7 @@ impl Instance {
             current,
             cancelled_with,
         ) = columns;
-        let path: Vec<Owner> = serde_json::from_str(&path).map_err(unreadable)?;
+        let path: Vec<OwnerView> = serde_json::from_str(&path).map_err(unreadable)?;
         let managed = match kind.as_str() {
             "managed" => true,
             "legacy" => false,

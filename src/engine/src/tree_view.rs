@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use statewright_core::error::Error as Core;
-use statewright_core::ids::{EntityId, MachineId, Revision, Seq, TenantId};
+use statewright_core::ids::{EntityId, MachineId, Revision, TenantId};
+pub use statewright_core::snapshot::EntryOfParent;
 use statewright_core::sorted::{Gather, SortedMap, sort_by_key};
 use statewright_core::tree::Status;
 
@@ -65,17 +66,6 @@ pub struct TreeView {
     pub parent: Option<EntryOfParent>,
     /// Its children, live and ended, managed and legacy, in the order in which they were started.
     pub children: Vec<TreeView>,
-}
-
-/// The entry of a parent that a child belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EntryOfParent {
-    /// The region of the compound state.
-    pub region: String,
-    /// The compound state.
-    pub state: String,
-    /// The entry instance.
-    pub seq: Seq,
 }
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
@@ -175,8 +165,8 @@ fn nested(
     let view = |(uid, instance, entity): (String, Instance, EntityView)| TreeView {
         children: nested(&uid, by_parent),
         parent: Some(EntryOfParent {
-            region: instance.region,
-            state: instance.state,
+            region: instance.region.into(),
+            state: instance.state.into(),
             seq: instance.seq,
         }),
         entity,

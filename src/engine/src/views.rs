@@ -5,16 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use statewright_core::answer::StateView;
-use statewright_core::entity::{Params, Timer};
+use statewright_core::entity::Params;
 use statewright_core::fault::Warning;
-use statewright_core::identity::IdentityKey;
-use statewright_core::ids::{Millis, Revision, Seq, Version};
+use statewright_core::ids::{Millis, Revision, Version};
+pub use statewright_core::snapshot::{EntryView, InstanceView};
 use statewright_core::sorted::{Gather, SortedMap};
-use statewright_core::tree::Status;
 
 use crate::error::Error;
 use crate::load::EntityName;
-pub use crate::stored::Owner;
 use crate::stored::{Instance, Stored};
 
 /// An entity (S2.255).
@@ -45,55 +43,15 @@ pub struct EntityView {
     pub instance: Option<InstanceView>,
 }
 
-/// The place of a managed child in its tree (S2.208).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct InstanceView {
-    /// Whether it lives.
-    pub status: Status,
-    /// Its level; a root is at 0.
-    pub depth: u32,
-    /// Its ancestors, the root first, each with the entry that leads on to it (S2.209).
-    pub path: Vec<Owner>,
-    /// When it was started.
-    pub started: Millis,
-    /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Millis>,
-}
-
-impl InstanceView {
-    fn of(instance: &Instance) -> Self {
-        Self {
-            status: instance.status,
-            depth: instance.depth,
-            path: instance.path.clone(),
-            started: instance.started,
-            ended: instance.ended,
-        }
+/// How a stored place is shown.
+fn instance_view(instance: &Instance) -> InstanceView {
+    InstanceView {
+        status: instance.status,
+        depth: instance.depth,
+        path: instance.path.clone(),
+        started: instance.started,
+        ended: instance.ended,
     }
-}
-
-/// An entry of a region (S2.98).
-#[derive(Debug, Clone, Serialize)]
-pub struct EntryView {
-    /// The state.
-    pub state: Arc<str>,
-    /// The number of the entry instance.
-    pub seq: Seq,
-    /// When the state was entered.
-    pub entered_at: Millis,
-    /// How `entered_at` is known; always `exact`.
-    pub basis: &'static str,
-    /// The history row that started it; null at creation.
-    pub row: Option<u64>,
-    /// The identity key of that row; null at creation.
-    pub key: Option<IdentityKey>,
-    /// When its timer is due, where one is armed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub due_at: Option<Millis>,
-    /// Why its timer is parked, where it is (M6).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parked: Option<Arc<str>>,
 }
 
 impl EntityView {
@@ -109,21 +67,7 @@ impl EntityView {
         let machine = entity.machine();
         let region_entries = entity.entries().map(|(region, entry)| {
             let region = &machine.region(region).id;
-            let (due_at, parked) = match &entry.timer {
-                Timer::Off => (None, None),
-                Timer::Armed(due) => (Some(*due), None),
-                Timer::Parked { due, error } => (Some(*due), Some(Arc::clone(error))),
-            };
-            let view = EntryView {
-                state: Arc::clone(&machine.state(entry.state).name),
-                seq: entry.seq,
-                entered_at: entry.entered_at,
-                basis: "exact",
-                row: rows.get(&**region).copied(),
-                key: entry.key.clone(),
-                due_at,
-                parked,
-            };
+            let view = EntryView::of(machine, entry, rows.get(&**region).copied());
             (Arc::clone(region), view)
         });
         Self {
@@ -137,7 +81,7 @@ impl EntityView {
             created_at: stored.created_at,
             updated_at: entity.updated_at(),
             region_entries: region_entries.gather(),
-            instance: instance.filter(|instance| instance.managed).map(InstanceView::of),
+            instance: instance.filter(|instance| instance.managed).map(instance_view),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::answer::{OwnerView, StateView};
-use crate::entity::{Made, Params, Timer};
+use crate::entity::{Entry, Made, Params, Timer};
 use crate::identity::IdentityKey;
 use crate::ids::{Millis, Revision, Seq, Version};
+use crate::machine::Machine;
 use crate::sorted::{Gather, SortedMap, sort_by_key};
 use crate::tree::{EntityIx, Status, Tree};
 
@@ -119,6 +120,27 @@ pub struct EntryView {
     pub parked: Option<Arc<str>>,
 }
 
+impl EntryView {
+    /// How an entry of a machine's region is shown.
+    pub fn of(machine: &Machine, entry: &Entry, row: Option<u64>) -> Self {
+        let (due_at, parked) = match &entry.timer {
+            Timer::Off => (None, None),
+            Timer::Armed(due) => (Some(*due), None),
+            Timer::Parked { due, error } => (Some(*due), Some(Arc::clone(error))),
+        };
+        Self {
+            state: Arc::clone(&machine.state(entry.state).name),
+            seq: entry.seq,
+            entered_at: entry.entered_at,
+            basis: "exact",
+            row,
+            key: entry.key.clone(),
+            due_at,
+            parked,
+        }
+    }
+}
+
 /// The order in which the entries of a tree were made, as rows would number them: whether a legacy child became final
 /// since its parent's entry hangs on it (S2.166), and nothing else does.
 pub(super) struct Order {
@@ -171,21 +193,7 @@ pub(crate) fn entity_view(tree: &Tree, ix: EntityIx, row: &dyn Fn(&str, Made) ->
     let machine = entity.machine();
     let region_entries = entity.entries().map(|(region, entry)| {
         let region = &machine.region(region).id;
-        let (due_at, parked) = match &entry.timer {
-            Timer::Off => (None, None),
-            Timer::Armed(due) => (Some(*due), None),
-            Timer::Parked { due, error } => (Some(*due), Some(Arc::clone(error))),
-        };
-        let view = EntryView {
-            state: Arc::clone(&machine.state(entry.state).name),
-            seq: entry.seq,
-            entered_at: entry.entered_at,
-            basis: "exact",
-            row: row(region, entry.made),
-            key: entry.key.clone(),
-            due_at,
-            parked,
-        };
+        let view = EntryView::of(machine, entry, row(region, entry.made));
         (Arc::clone(region), view)
     });
     let instance = tree.place(ix).filter(|place| place.managed);
