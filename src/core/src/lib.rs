@@ -66,6 +66,10 @@
 //!
 //! Beside that, [`explain::explain`] says why an event would not move an entity, [`explain::events`] what it can take
 //! now, [`diagram`] draws a machine, and reading a definition warns of what it hardly means ([`fault::WarningKind`]).
+//!
+//! A host without a database drives [`snapshot`] instead: an entity with its tree is plain data there, and the steps 3
+//! and 4 are one call. [`simulation`] adds a clock, histories, effects between entities, and undo. What all hosts read
+//! and refuse alike is in [`request`] and [`error`].
 
 pub mod address;
 pub mod answer;
