@@ -160,6 +160,20 @@ test("a snapshot that is none is refused with the place", () => {
   assert.equal(refused(() => order.due(contrary)).code, "CORRUPT_INSTANCE");
 });
 
+test("a time that is none is refused by its name", () => {
+  const placed = order.create("o-1", {}, { now: NOW });
+  const calls = [
+    () => order.create("o-1", {}, { now: Number.NaN }),
+    () => order.send(placed, "pay", { now: 0.5 }),
+    () => order.why(placed, "pay", { now: Number.POSITIVE_INFINITY }),
+    () => order.events(placed, { now: 2 ** 60 }),
+    () => order.advance(placed, Number.NaN),
+    () => order.instance("o-1", { now: Number.NaN }),
+    () => order.restore(placed, { now: Number.NaN }),
+  ];
+  for (const call of calls) assert.equal(refused(call).code, "BAD_REQUEST");
+});
+
 test("a definition with faults is refused with all of them, where they stand", () => {
   const definition = JSON.parse(
     '{"machine_id":"x","states":["a"],"initial_state":"b","transitions":[{"from":"a","to":"c","on":"e"}]}',

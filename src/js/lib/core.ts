@@ -12,6 +12,7 @@ import { type Instance, Instances } from "./instance.ts";
 import { jsonText, refusal } from "./json.ts";
 import { familyOf } from "./kin.ts";
 import { eventText, Steps } from "./steps.ts";
+import { nowOf, timeOf } from "./time.ts";
 import type * as typed from "./typed.ts";
 
 export type * from "./checked.ts";
@@ -77,9 +78,7 @@ class Compiled implements typed.AnyMachine {
 
   start(id: string, context?: object, options: typed.At = {}): typed.Started {
     const members = jsonText(context ?? {}, "context");
-    return JSON.parse(
-      called(() => this.#wasm.create(id, members, options.now ?? Date.now())),
-    ) as typed.Started;
+    return JSON.parse(called(() => this.#wasm.create(id, members, nowOf(options)))) as typed.Started;
   }
 
   create(id: string, context?: object, options: typed.At = {}): typed.Snapshot {
@@ -93,14 +92,12 @@ class Compiled implements typed.AnyMachine {
   why(snapshot: typed.Snapshot, event: typed.EventInput, options: typed.At = {}): typed.Explanation {
     const entity = jsonText(snapshot, "snapshot");
     const text = eventText(event);
-    return JSON.parse(
-      called(() => this.#wasm.why(entity, text, options.now ?? Date.now())),
-    ) as typed.Explanation;
+    return JSON.parse(called(() => this.#wasm.why(entity, text, nowOf(options)))) as typed.Explanation;
   }
 
   events(snapshot: typed.Snapshot, options: typed.At = {}): readonly typed.PossibleEvent[] {
     const entity = jsonText(snapshot, "snapshot");
-    const text = called(() => this.#wasm.events(entity, options.now ?? Date.now()));
+    const text = called(() => this.#wasm.events(entity, nowOf(options)));
     return JSON.parse(text) as typed.PossibleEvent[];
   }
 
@@ -110,7 +107,7 @@ class Compiled implements typed.AnyMachine {
   }
 
   advance(snapshot: typed.Snapshot, now: number): typed.Advanced {
-    const text = called(() => this.#wasm.advance(jsonText(snapshot, "snapshot"), now));
+    const text = called(() => this.#wasm.advance(jsonText(snapshot, "snapshot"), timeOf(now, "now")));
     return JSON.parse(text) as typed.Advanced;
   }
 
@@ -120,11 +117,11 @@ class Compiled implements typed.AnyMachine {
   }
 
   instance(id: string, options: typed.At & { readonly context?: object } = {}): Instance {
-    return this.#instances.create(id, options);
+    return this.#instances.create(id, { ...options, now: nowOf(options) });
   }
 
   restore(snapshot: typed.Snapshot, options: typed.At = {}): Instance {
-    return this.#instances.restore(snapshot, options);
+    return this.#instances.restore(snapshot, { now: nowOf(options) });
   }
 }
 

@@ -8,6 +8,7 @@ import type { ErrorBody } from "./errors.ts";
 import { errorOf, jsonText, refusal } from "./json.ts";
 import { familyOf } from "./kin.ts";
 import { eventText } from "./steps.ts";
+import { timeOf } from "./time.ts";
 import type * as typed from "./typed.ts";
 
 /** What a simulation begins with. */
@@ -166,7 +167,7 @@ export class Simulation<Machines extends Some = Some> {
   /** Use `simulate`. */
   constructor(machines: Machines, options: SimulateOptions) {
     const { now = 0, tenant, deliver } = options;
-    this.#session = new (simulation().WasmSession)(now, tenant, deliver);
+    this.#session = new (simulation().WasmSession)(timeOf(now, "now"), tenant, deliver);
     // Children first, so that what names them is checked against them.
     for (const { definition } of familyOf(machines).reverse()) this.register(definition);
   }
