@@ -16,7 +16,7 @@ export interface Core {
 }
 
 interface Bindings {
-  readonly WasmMachine: { compile(definitions: string): Core };
+  readonly WasmMachine: { compile(definitions: string): Core; readonly prototype: Core };
   initSync(): { readonly memory: { readonly buffer: ArrayBuffer } };
 }
 

@@ -105,6 +105,41 @@ const door = (guard?: object): JsonDefinition => ({
   ],
 });
 
+test("what was met is not asked again: neither for the next state nor for the commit", () => {
+  const order = defineMachine({
+    machine_id: "order",
+    states: ["placed", "paid"],
+    initial_state: "placed",
+    transitions: [
+      { from: "placed", to: "paid", on: "pay", guard: { field: "amount", op: "gte", value: 1 } },
+      { from: "paid", to: "placed", on: "reopen" },
+    ],
+  }) as AnyMachine;
+  const asked: string[] = [];
+  const machine = core().WasmMachine.prototype;
+  const { send } = machine;
+  machine.send = function (this: Core, ...given: Parameters<Core["send"]>) {
+    asked.push(given[1]);
+    return send.apply(this, given);
+  };
+  try {
+    for (let turn = 0; turn < 20; turn += 1) {
+      // Other entities, amounts and times.
+      let snapshot = order.create(`o-${turn}`, { note: { turn } } as never, { now: NOW + turn });
+      for (const event of [{ type: "pay", params: { amount: turn } }, "reopen", "pay", "pay"]) {
+        const sent = order.send(snapshot, event as never, { now: NOW + turn });
+        assert.equal(sent.answer?.entity_id, `o-${turn}`);
+        assert.equal(sent.commit === null, sent.outcome === "no_transition");
+        snapshot = sent.snapshot;
+      }
+    }
+  } finally {
+    machine.send = send;
+  }
+  // Once for each of: `pay` that moves it, that does not where it is placed, where it is paid; and `reopen`, and that where placed.
+  assert.equal(asked.length, 5, asked.join("\n"));
+});
+
 test("what is read later tells of the event as it was sent, whatever became of what it was sent with", () => {
   const machine = defineMachine(door()) as AnyMachine;
   const reference = core().WasmMachine.compile(JSON.stringify([door()]));

@@ -139,25 +139,27 @@ export class Template {
   commit(answering: Answering): typed.Commit | null {
     if (this.#commit === null) return null;
     const { entityId, now, version, first, params, before } = answering;
-    const commit = copied(this.#commit);
+    const commit = this.#commit;
     const by = this.#keyOf(0, version, first, now);
     const rows = commit.rows.map((row, place) => {
       const join = this.#starts[place]?.join !== undefined;
       return {
         ...row,
         entity_id: entityId,
-        event_params: join ? row.event_params : copied(params),
+        event_params: join ? {} : copied(params),
+        actions_dispatched: copied(row.actions_dispatched),
         timestamp: now,
         created_at: now,
         identity_key: this.#keyOf(place, version, first, now),
-        cause: join ? { ...row.cause, by } : row.cause,
+        cause: join ? { ...row.cause, by } : { ...row.cause },
       };
     });
     return {
       ...commit,
       entity_id: entityId,
       rows,
-      effects: before === undefined ? commit.effects : this.#effects(before, params, now),
+      effects: before === undefined ? [] : this.#effects(before, params, now),
+      lives: [],
       versions: commit.versions.map((written) => ({
         ...written,
         entity_id: entityId,
@@ -233,7 +235,10 @@ function compare({ regions }: Plan, a: number, b: number): number {
 function copied<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copied) as T;
-  const copy: Members = {};
-  for (const [name, member] of Object.entries(value)) copy[name] = copied(member as unknown);
+  const copy = { ...value } as Members;
+  for (const name of Object.keys(copy)) {
+    const member = copy[name];
+    if (typeof member === "object" && member !== null) copy[name] = copied(member);
+  }
   return copy as T;
 }
