@@ -16,6 +16,7 @@ import { gzipSync } from "node:zlib";
 
 import { PACKAGE_DIR } from "../../scripts/paths.ts";
 import { median } from "./client.ts";
+import { engineRates } from "./js-engine.ts";
 import { FLAT, PARALLEL, type Subject, type SubjectName, SUBJECTS, TRACES, type Way } from "./js-machines.ts";
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
@@ -133,6 +134,7 @@ function starts(): Record<"statewright" | "xstate", { cpu: number; taken: number
 }
 
 const began = starts();
+const engine = await (quick ? engineRates(20, 1) : engineRates());
 const wasm = gzipSync(readFileSync(join(PACKAGE_DIR, "wasm", "core.wasm")), { level: 9 }).length;
 
 const ns = (name: SubjectName, kind: Kind): string => {
@@ -182,6 +184,11 @@ console.log(
 );
 console.log(`| the core's WebAssembly, gzipped | ${wasm.toLocaleString("en")} bytes | |`);
 console.log("");
+console.log("| `statewright/engine` on node:sqlite | through the engine | its bare statements | ratio |");
+console.log("| --- | --: | --: | --: |");
+const rate = (events: number) => `${events.toFixed(0)} events/s`;
+console.log(`| \`evaluate\` | ${rate(engine.engine)} | ${rate(engine.bare)} | ${engine.ratio.toFixed(2)} |`);
+console.log("");
 
 const demands: readonly Demand[] = [
   { what: "a flat event by handle", value: median(taken("handle", "flat")), unit: " ns", most: 25 },
@@ -209,6 +216,7 @@ const demands: readonly Demand[] = [
     least: 3,
   },
   { what: "the same, parallel", value: ratio("xStored", "stored", "parallel"), unit: "", least: 3 },
+  { what: "the engine beside its bare statements", value: engine.ratio, unit: "", least: 0.5 },
   { what: "from the import to the first event", value: began.statewright.cpu, unit: " ms", most: 30 },
   { what: "the core's WebAssembly, gzipped", value: wasm / 1000, unit: " KB", most: 150 },
 ];
