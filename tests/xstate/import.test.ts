@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import fc from "fast-check";
 import { and, assign, createMachine, not, or, stateIn } from "xstate";
 
 import { StatewrightError } from "../../src/js/lib/errors.ts";
@@ -378,7 +379,6 @@ const NOT_CARRIED: Record<string, [config: object, ...listed: string[]]> = {
         d: { always: "c" },
       },
     },
-    "$.states.c.always: `always`",
     "$.states.d.always: `always`",
     "$.states.a.always: `always` with a guard, at the start",
   ],
@@ -440,6 +440,66 @@ test("names the machine and its children by the id that is given", () => {
     [definition, ...machines].map(({ machine_id }) => machine_id),
     ["shop", "shop.a"],
   );
+});
+
+test("takes any JSON, or says that it is no machine", () => {
+  const name = fc.constantFrom("a", "b", "#m.a", ".a", "a.b", "", "r");
+  const transition = fc.oneof(
+    name,
+    fc.record({
+      target: fc.oneof(name, fc.array(name), fc.jsonValue()),
+      guard: fc.oneof(name, fc.jsonValue()),
+    }),
+    fc.jsonValue(),
+  );
+  const { state } = fc.letrec<{ state: object }>((tie) => ({
+    state: fc.record(
+      {
+        type: fc.constantFrom("parallel", "final", "history", "odd", 5),
+        initial: fc.oneof(name, fc.jsonValue()),
+        states: fc.oneof(
+          { depthSize: "small" },
+          fc.dictionary(name, tie("state"), { maxKeys: 3 }),
+          fc.jsonValue(),
+        ),
+        on: fc.oneof(fc.dictionary(name, transition, { maxKeys: 3 }), fc.jsonValue()),
+        after: fc.oneof(fc.dictionary(fc.constantFrom("5", "-1", "x"), transition), fc.jsonValue()),
+        always: fc.oneof(transition, fc.array(transition, { maxLength: 3 })),
+        onDone: transition,
+        entry: fc.jsonValue(),
+        invoke: fc.jsonValue(),
+        id: fc.oneof(name, fc.jsonValue()),
+        meta: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  }));
+  fc.assert(
+    fc.property(state, (config) => {
+      try {
+        const { definition } = importXState(config, { guards: { a: big } });
+        assert.equal(typeof definition.machine_id, "string");
+      } catch (error) {
+        assert.ok(error instanceof StatewrightError, String((error as Error).stack));
+      }
+    }),
+    { seed: 5, numRuns: 2000 },
+  );
+});
+
+test("does not go on for ever", () => {
+  const looped: Record<string, unknown> = { initial: "a" };
+  looped["states"] = { a: looped };
+  assert.throws(() => importXState(looped), /more than 64 levels deep/);
+  const gates = Object.fromEntries(
+    Array.from({ length: 24 }, (_, index) => [
+      `s${index}`,
+      { always: [{ target: `s${index + 1}`, guard: "isBig" }, `s${index + 2}`] },
+    ]),
+  );
+  const states = { a: { on: { go: "s0" } }, ...gates, s24: {}, s25: {} };
+  const imported = importXState({ id: "m", initial: "a", states }, { guards: { isBig: big } });
+  assert.ok(listed(imported).some((line) => /always\[\d\]: `always`$/.test(line)));
 });
 
 test("refuses what is no machine", () => {

@@ -1,11 +1,10 @@
 // Carries an XState v5 machine over into definitions. docs/xstate.md tells what becomes of what.
 
 import type { Definition } from "./definition.ts";
-import { StatewrightError } from "./errors.ts";
 import type { GuardTable } from "./import-xstate/guards.ts";
 import { Machines } from "./import-xstate/machines.ts";
 import type { ActionTable } from "./import-xstate/moves.ts";
-import { Nodes, isObject } from "./import-xstate/nodes.ts";
+import { Nodes, isObject, refusal } from "./import-xstate/nodes.ts";
 import { type NotCarried, Notes, shown } from "./import-xstate/notes.ts";
 
 export type { GuardTable } from "./import-xstate/guards.ts";
@@ -65,6 +64,7 @@ export function importXState(machine: unknown, options: ImportOptions = {}): Imp
     guards: options.guards ?? {},
     actions: options.actions ?? {},
     delays: { ...delays, ...options.delays },
+    rests: new WeakMap(),
   };
   const machines = new Machines(given, id);
   const definition = machines.root();
@@ -75,11 +75,6 @@ export function importXState(machine: unknown, options: ImportOptions = {}): Imp
     context: contextOf(config, notes),
     notCarried: notes.list,
   };
-}
-
-function refusal(message: string): StatewrightError {
-  const error = { code: "BAD_REQUEST", message: `no machine of XState v5: ${message}`, retry: false };
-  return new StatewrightError(error, 400);
 }
 
 /** The config of what `createMachine` made, or the value itself. */

@@ -364,7 +364,13 @@ export class Machines {
   }
 
   /** Where a move comes to rest. One that stays is a transition only where it does something. */
-  private restsOfMove(move: Move, event: string, isLast: boolean, state: Node, scope: Scope): Rest[] {
+  private restsOfMove(
+    move: Move,
+    event: string,
+    isLast: boolean,
+    state: Node,
+    scope: Scope,
+  ): readonly Rest[] {
     if (!move.merges) this.noteMerge();
     if (move.place !== "stays") return restsOf(move.place, scope, this.given);
     const { notes } = this.given;

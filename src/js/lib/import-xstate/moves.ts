@@ -15,6 +15,8 @@ export interface Import {
   readonly guards: GuardTable;
   readonly actions: ActionTable;
   readonly delays: Readonly<Record<string, unknown>>;
+  /** Where entering a state comes to rest, of those that were followed. */
+  readonly rests: WeakMap<Scope, Map<Node, readonly Rest[]>>;
 }
 
 /** The states of one region of a machine; of a flat machine, its only one. */
@@ -172,6 +174,9 @@ export function movesOf(candidates: readonly Candidate[], state: Node, scope: Sc
   return moves;
 }
 
+/** How many ways on from a state are followed. */
+const MOST_RESTS = 256;
+
 /** A way on from a state: by which guard, and where it comes to rest. */
 export interface Rest {
   readonly guard: Guard | undefined;
@@ -183,37 +188,45 @@ export interface Rest {
  * itself, unless one of them always takes it on. XState judges all of them by the event that led there and by the
  * context with its params, which is what a guard of the first transition sees.
  */
-export function restsOf(
-  place: Rest["place"],
-  scope: Scope,
-  given: Import,
-  met: readonly Node[] = [],
-): Rest[] {
+export function restsOf(place: Rest["place"], scope: Scope, given: Import): readonly Rest[] {
   if ("out" in place) return [{ guard: undefined, place }];
-  const state = place.to;
-  if (met.includes(state)) {
-    given.notes.add(`${state.path}.always`, "`always`", "it leads back to itself for ever");
-    return [];
-  }
+  const known = given.rests.get(scope) ?? new Map<Node, readonly Rest[]>();
+  given.rests.set(scope, known);
+  const before = known.get(place.to);
+  if (before !== undefined) return before;
+  // Until it is known: so it is found by what leads back to it.
+  known.set(place.to, []);
+  const rests = followed(place.to, scope, given);
+  known.set(place.to, rests);
+  return rests;
+}
+
+function followed(state: Node, scope: Scope, given: Import): readonly Rest[] {
+  const place = { to: state };
   const rests: Rest[] = [];
   for (const move of movesOf(state.always, state, scope, given)) {
+    const { path } = move.candidate;
     if (move.guard !== undefined && !scope.alone) {
       const why =
         "its guard may begin to pass by what another region or a child does, which has nothing look at it here; " +
         "make it a join, or an event of its own";
-      given.notes.add(move.candidate.path, "`always` with a guard", why);
+      given.notes.add(path, "`always` with a guard", why);
       continue;
     }
     if (move.place === "stays") {
       if (move.candidate.targets.length > 0 || move.candidate.actions.length === 0) {
-        given.notes.add(move.candidate.path, "`always`", "it leads nowhere");
+        given.notes.add(path, "`always`", "it leads nowhere");
       }
       continue;
     }
-    for (const rest of restsOf(move.place, scope, given, [...met, state])) {
-      rests.push({ guard: both(move.guard, rest.guard), place: rest.place });
+    const further = restsOf(move.place, scope, given);
+    if (further.length === 0) given.notes.add(path, "`always`", "it leads back to itself for ever");
+    for (const rest of further) rests.push({ guard: both(move.guard, rest.guard), place: rest.place });
+    if (rests.length > MOST_RESTS) {
+      given.notes.add(path, "`always`", `it leads on in more than ${MOST_RESTS} ways`);
+      return [{ guard: undefined, place }];
     }
-    if (move.guard === undefined) return rests;
+    if (move.guard === undefined && further.length > 0) return rests;
   }
   return [...rests, { guard: undefined, place }];
 }

@@ -1,6 +1,10 @@
 // Reads an XState v5 config into state nodes: what is where, under which id, and what a target names.
 
+import { StatewrightError } from "../errors.ts";
 import { type Notes, shown } from "./notes.ts";
+
+/** How deep states may be nested in a config that is read at all; so one that holds itself is not read for ever. */
+const DEEPEST = 64;
 
 /** What kind of state a node is, as XState tells it. */
 export type Kind = "atomic" | "compound" | "parallel" | "final" | "history";
@@ -79,6 +83,16 @@ export function below(path: string, key: string | number): string {
   return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
+/** Why a value is no config. */
+export function refusal(message: string): StatewrightError {
+  const error = {
+    code: "BAD_REQUEST",
+    message: `no machine of XState v5: ${message}`,
+    retry: false,
+  } as const;
+  return new StatewrightError(error, 400);
+}
+
 /** The nodes of a config, root first. */
 export class Nodes {
   readonly root: Node;
@@ -115,6 +129,7 @@ export class Nodes {
       onDone: [],
     };
     this.all.push(node);
+    if (keys.length > DEEPEST) throw refusal(`states lie more than ${DEEPEST} levels deep`);
     this.ids.set(node.id, node);
     for (const unknown of Object.keys(config)) {
       if (KNOWN.has(unknown) || (parent === undefined && KNOWN_OF_ROOT.has(unknown))) continue;
@@ -194,7 +209,7 @@ export class Nodes {
   initial(node: Node): Node | undefined {
     const { initial } = node.config;
     const name = isObject(initial) ? listOf(initial["target"])[0] : initial;
-    return typeof name === "string" ? step(node, segments(name.replace(/^\./, ""))) : undefined;
+    return node.children.find(({ key }) => key === name);
   }
 }
 
