@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { build, type Plugin } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 
 import { PACKAGE_DIR, ROOT, WASM_DIR, WORKER_DIR } from "./paths.ts";
 import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
@@ -105,7 +105,7 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
   const modules = librarySources();
   for (const format of ["esm", "cjs"] as const) {
     const place = (path: string) => `${format}/${path.replace(/\.js$/, JS[format])}`;
-    for (const [path, text] of await transformed(modules, format)) found.set(place(path), text);
+    for (const [path, text] of await transformed(modules, format, crates)) found.set(place(path), text);
     for (const crate of crates) {
       const { bindings, wasm } = wasmFiles(crate);
       const bound = await inFormat(readFileSync(bindings, "utf8"), format);
@@ -116,12 +116,8 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
     for (const [path, text] of declarations(format)) found.set(`${format}/${path}`, text);
   }
   for (const crate of CRATE_NAMES) {
-    // One instance for both kinds of modules.
-    const loader = `import loader from "../../cjs/wasm/${crate}.node.cjs";\n\nexport const ${crate} = loader.${crate};\n`;
-    found.set(`esm/wasm/${crate}.node.js`, loader);
     if (crates.includes(crate)) found.set(`wasm/${crate}.wasm`, readFileSync(wasmFiles(crate).wasm));
   }
-  found.delete("esm/wasm/file.js");
   prebuilt(found);
   for (const [folder, place] of Object.entries(FOLDERS)) {
     if (!existsSync(join(ROOT, folder))) continue;
@@ -204,24 +200,63 @@ function librarySources(): string[] {
   return all.filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts")).sort();
 }
 
-/** Modules stay files: what two entry points share is one thing, and bundlers drop what is not used. */
-async function transformed(modules: readonly string[], format: "esm" | "cjs"): Promise<[string, string][]> {
-  const isWanted = (path: string) =>
-    format === "esm" ? !path.endsWith(".node.ts") : !path.startsWith("cli/") && !path.endsWith(".workerd.ts");
-  const wanted = modules.filter(isWanted);
+/**
+ * The library's modules as they are packed. What entry points share is one thing, whichever of them are loaded: ES modules share it in
+ * few files, since each costs a program's start; what CommonJS shares, and the command, stay files as they are written.
+ */
+async function transformed(
+  modules: readonly string[],
+  format: "esm" | "cjs",
+  crates: readonly CrateName[],
+): Promise<[string, string][]> {
+  const of = (folder: string) => modules.filter((path) => path.startsWith(`${folder}/`));
+  const loaders = of("wasm").filter((path) => /\.(inline|required|workerd)\.ts$/.test(path));
+  const command = of("cli");
+  const library = modules.filter((path) => !command.includes(path) && !path.startsWith("wasm/"));
+  if (format === "cjs") {
+    const nodes = crates.map((crate) => `wasm/${crate}.node.ts`);
+    const inlines = loaders.filter((path) => path.endsWith(".inline.ts"));
+    return [
+      ...(await bundled(library, { format, plugins: [asFiles(format)] })),
+      ...(await bundled(inlines, { format, plugins: [asIs("#")] })),
+      ...(await bundled(nodes, { format, plugins: [ownBindings, asIs("node:")] })),
+    ];
+  }
+  const entries = [...Object.values(ENTRIES), ELSEWHERE].map((path) => `${path}.ts`);
+  const wanted = new Set([...entries, ...command.flatMap((path) => importedBy(path, library))]);
+  return [
+    ...(await bundled([...wanted], {
+      format,
+      plugins: [asIs("#", "node:", "openapi-fetch")],
+      splitting: true,
+    })),
+    ...(await bundled(command, { format, plugins: [asFiles(format)] })),
+    ...(await bundled(loaders, { format, plugins: [asIs("#", "node:", "../../wasm/")] })),
+  ].map(([path, text]) => [path.replace(/\.required\.js$/, ".node.js"), text]);
+}
+
+async function bundled(modules: readonly string[], options: BuildOptions): Promise<[string, string][]> {
   const built = await build({
-    entryPoints: wanted.map((path) => join(LIB, path)),
+    ...options,
+    entryPoints: modules.map((path) => join(LIB, path)),
     outdir: LIB,
     outbase: LIB,
+    chunkNames: "shared/[hash]",
     bundle: true,
-    format,
     platform: "neutral",
     target: "es2022",
-    plugins: [asFiles(format)],
     write: false,
     logLevel: "error",
   });
-  return built.outputFiles.map(({ path, text }) => [relative(LIB, path), text]);
+  return (built.outputFiles ?? []).map(({ path, text }) => [relative(LIB, path), text]);
+}
+
+/** The modules of the library that a module of it imports at run time. */
+function importedBy(module: string, library: readonly string[]): string[] {
+  const text = readFileSync(join(LIB, module), "utf8");
+  const found = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"(\.[^"]*\.ts)"/g)];
+  const paths = found.map(([, path = ""]) => join(dirname(module), path));
+  return library.filter((path) => paths.includes(path));
 }
 
 /** Leaves every import as it is, of a `.ts` file as of the file that it becomes. */
@@ -233,6 +268,29 @@ const asFiles = (format: "esm" | "cjs"): Plugin => ({
     );
   },
 });
+
+/** Leaves imports that begin so as they are. */
+const asIs = (...beginnings: string[]): Plugin => ({
+  name: "as is",
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ path, kind }) =>
+      kind !== "entry-point" && beginnings.some((beginning) => path.startsWith(beginning))
+        ? { path, external: true }
+        : null,
+    );
+  },
+});
+
+/** Puts a crate's bindings into its loader. */
+const ownBindings: Plugin = {
+  name: "own bindings",
+  setup({ onResolve }) {
+    onResolve({ filter: /^#\w+-bindings$/ }, ({ path }) => {
+      const crate = CRATE_NAMES.find((name) => path === `#${name}-bindings`);
+      return crate === undefined ? null : { path: wasmFiles(crate).bindings };
+    });
+  },
+};
 
 async function inFormat(text: string, format: "esm" | "cjs"): Promise<string> {
   if (format === "esm") return text;

@@ -1,5 +1,5 @@
-// The core's WebAssembly in Node, which reads it from the file beside. It is built as CommonJS, for both kinds of modules: a
-// program that uses both has it once.
+// The core's WebAssembly in Node, which reads it from the file beside. It is built as CommonJS; ES modules have it by
+// core.required.ts.
 
 import * as bindings from "#core-bindings";
 

@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { unread } from "./unread.ts";
+
 declare const __dirname: string;
 
 /** The module in a file of the package's folder `wasm`. */
@@ -12,10 +14,7 @@ export function compiled(file: string): WebAssembly.Module {
   try {
     bytes = readFileSync(path);
   } catch (cause) {
-    throw new Error(
-      `statewright: ${path} cannot be read; where a bundler put the package into one file with others, leave it out of the bundle (external: ["statewright"])`,
-      { cause },
-    );
+    throw unread(path, cause);
   }
   return new WebAssembly.Module(bytes);
 }

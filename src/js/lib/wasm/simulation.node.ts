@@ -1,5 +1,5 @@
-// The simulations' WebAssembly in Node, which reads it from the file beside. It is built as CommonJS, for both kinds of modules: a
-// program that uses both has it once.
+// The simulations' WebAssembly in Node, which reads it from the file beside. It is built as CommonJS; ES modules have it by
+// simulation.required.ts.
 
 import * as bindings from "#simulation-bindings";
 
