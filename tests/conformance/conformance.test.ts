@@ -7,10 +7,11 @@ import { after, test } from "node:test";
 
 import { buildComponent, canBuildComponent } from "../../scripts/component.ts";
 import { buildPackage } from "../../scripts/package.ts";
-import { IN_A_PROGRAM, OVER_HTTP } from "./exclusions.ts";
+import { IN_A_PROGRAM, OF_SNAPSHOTS, OVER_HTTP } from "./exclusions.ts";
 import { files, names } from "./files.ts";
 import { hasChromium } from "./hosts/chromium.ts";
 import type { CoreHost } from "./hosts/core.ts";
+import { isOfPlainNumbers } from "./hosts/walk.ts";
 import { type Counts, hold, reasons, table } from "./table.ts";
 import { comparable, Native, type Played, TENANT } from "./transcripts.ts";
 import { OTHERWISE, translate } from "./translate.ts";
@@ -26,6 +27,7 @@ if (COMPONENT === false) await buildComponent();
 // They import what was built.
 const core = await import("./hosts/core.ts");
 const engine = await import("./hosts/engine.ts");
+const machines = await import("./hosts/machines.ts");
 
 /** What is run of one file. */
 interface Topic {
@@ -55,11 +57,15 @@ function runsWithout(excluded: ReadonlyMap<string, string>): Counts {
 ran.set("engine, native", runsWithout(new Map()));
 ran.set("HTTP", runsWithout(OVER_HTTP));
 
+/** The Worker's runs over HTTP are on D1 as well: of the adapter, these files are enough. */
+const ON_D1 = ["batch", "children-managed", "identity", "inbox", "joins", "model", "timers"];
+const ALL = topics.map(({ topic }) => topic);
+
 const ENGINES = [
-  ["engine, Node.js", engine.inNode, false],
-  ["engine, Chromium", engine.inChromium, CHROMIUM],
-  ["engine, Durable Object", () => engine.inWorkerd("object"), false],
-  ["engine, D1", () => engine.inWorkerd("d1"), false],
+  ["engine, Node.js", engine.inNode, false, ALL],
+  ["engine, Chromium", engine.inChromium, CHROMIUM, ALL],
+  ["engine, Durable Object", () => engine.inWorkerd("object"), false, ALL],
+  ["engine, D1", () => engine.inWorkerd("d1"), false, ON_D1],
 ] as const;
 
 const CORES = [
@@ -70,24 +76,31 @@ const CORES = [
   ["component, wasmtime", core.byWasmtime, COMPONENT],
 ] as const;
 
+const MACHINES = [
+  ["machine, Node.js", machines.inNode, false, isOfPlainNumbers],
+  ["machine, Chromium", machines.inChromium, CHROMIUM, isOfPlainNumbers],
+  ["machine, workerd", machines.inWorkerd, false, isOfPlainNumbers],
+  // Its documents are text, so that all numbers are kept.
+  ["component machine, jco", machines.byJco, COMPONENT, () => true],
+] as const;
+
 const TIMEOUT = { timeout: 1_200_000 };
 
 test("what is left out is there", () => {
   const known = names();
-  for (const list of [OVER_HTTP, IN_A_PROGRAM, OTHERWISE]) {
+  for (const list of [OVER_HTTP, IN_A_PROGRAM, OF_SNAPSHOTS, OTHERWISE]) {
     for (const name of list.keys()) assert.ok(known.has(name), `${name} is left out and does not exist`);
   }
 });
 
-for (const [name, start, skip] of ENGINES) {
+for (const [name, start, skip, told] of ENGINES) {
   test(`${name}: every vector holds`, { skip, ...TIMEOUT }, async () => {
     const host = await start();
     after(() => host.close());
     const runs = new Map<string, number>();
     const failures: string[] = [];
-    for (const { topic, cases } of topics) {
-      const told = cases.filter((one) => !IN_A_PROGRAM.has(one.name));
-      const came = await host.run(told);
+    for (const { topic, cases } of topics.filter(({ topic }) => told.includes(topic))) {
+      const came = await host.run(cases.filter((one) => !IN_A_PROGRAM.has(one.name)));
       runs.set(topic, came.runs);
       failures.push(...came.failures);
     }
@@ -149,6 +162,29 @@ for (const [name, start, skip] of CORES) {
   });
 }
 
+for (const [name, start, skip, fits] of MACHINES) {
+  test(`${name}: what snapshots come to is what a session answers`, { skip, ...TIMEOUT }, async () => {
+    const host = await start();
+    after(() => host.close());
+    const runs = new Map<string, number>();
+    const found: string[] = [];
+    let compared = 0;
+    for (const { topic, played } of topics) {
+      const scripts = played
+        .filter((one) => !OF_SNAPSHOTS.has(one.name))
+        .map((one) => ({ ...one, name: `${one.name} (${one.contract})`, tenant: TENANT }))
+        .filter(fits);
+      const walked = await host.walk(scripts);
+      found.push(...walked.problems);
+      compared += walked.compared;
+      runs.set(topic, scripts.length);
+    }
+    assert.equal(found.length, 0, `${found.length} differ:\n${found.join("\n")}`);
+    if (process.env["VECTOR"] === undefined) assert.ok(compared > 3500, `${compared} answers`);
+    ran.set(name, runs);
+  });
+}
+
 test("docs/conformance.md has what was run", () => {
   const hosts = [
     "engine, native",
@@ -156,6 +192,7 @@ test("docs/conformance.md has what was run", () => {
     ...ENGINES.map(([name]) => name),
     "core, native",
     ...CORES.map(([name]) => name),
+    ...MACHINES.map(([name]) => name),
   ];
   const missing = hosts.filter((name) => !ran.has(name));
   if (process.env["VECTOR"] !== undefined || (missing.length > 0 && !IN_CI)) return;
@@ -173,6 +210,8 @@ test("docs/conformance.md has what was run", () => {
       excluded(IN_A_PROGRAM),
       "Left out on the core:",
       reasons(left),
+      "Left out on machines and snapshots beside that, and where JavaScript's numbers alter those of a case:",
+      excluded(OF_SNAPSHOTS),
     ].join("\n\n"),
   );
 });

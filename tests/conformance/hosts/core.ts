@@ -61,14 +61,20 @@ interface Transpiled {
   };
 }
 
-/** The component in Node.js, by jco. */
-export async function byJco(): Promise<CoreHost> {
+/** The component as a module of Node.js, which jco makes of it. */
+export async function byComponent(): Promise<{ module: unknown; close(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "conformance-"));
   const jco = join(ROOT, "node_modules", ".bin", "jco");
   const args = ["transpile", COMPONENT, "--name", "statewright", "-o", folder, "--quiet"];
   const done = spawnSync(process.execPath, [jco, ...args], { encoding: "utf8" });
   if (done.status !== 0) throw new Error(`jco failed: ${done.stderr}`);
   const module: unknown = await import(pathToFileURL(join(folder, "statewright.js")).href);
+  return { module, close: async () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The component in Node.js, by jco. */
+export async function byJco(): Promise<CoreHost> {
+  const { module, close } = await byComponent();
   const { Session } = (module as Transpiled).sessions;
   return {
     play: async (scripts) =>
@@ -81,7 +87,7 @@ export async function byJco(): Promise<CoreHost> {
         session[Symbol.dispose]();
         return replies;
       }),
-    close: async () => rmSync(folder, { recursive: true, force: true }),
+    close,
   };
 }
 
