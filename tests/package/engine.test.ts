@@ -319,7 +319,9 @@ test("what is called after it is closed is refused, and closing again is nothing
 });
 
 test("a call can be given up; what was asked is done all the same", async () => {
-  const engine = await engineWith();
+  const inner = memory();
+  const database: Database = { batch: async (statements) => inner.batch(statements) };
+  const engine = await engineWith({ database });
   await engine.register(wheel);
   const gone = AbortSignal.abort(new Error("never mind"));
   await assert.rejects(engine.entities.create("wheel", { entity_id: "a" }, { signal: gone }), /never mind/);

@@ -6,26 +6,60 @@ import type { Call, CallRequest } from "./call.ts";
 import { type Database, Runner } from "./database.ts";
 import type { JsonDefinition } from "./definition.ts";
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import { type Machine as Registered, type Operations, operations } from "./operations.ts";
+import {
+  type Machine as Registered,
+  type Operations,
+  operations,
+} from "./operations.ts";
 import { type Act, Acts, type PersistedOptions } from "./persisted.ts";
 import { registered } from "./register.ts";
 import { errorBody } from "./retry.ts";
 import type { Machine, MachineTypes } from "./typed.ts";
-import { Runs, type RunOptions, type Running, summed, type TickReport } from "./ticks.ts";
+import {
+  Runs,
+  type RunOptions,
+  type Running,
+  summed,
+  type TickReport,
+} from "./ticks.ts";
 import { wrong } from "./wrong.ts";
 
-export { betterSqlite3, type BetterSqlite3, type BetterSqlite3Statement } from "./adapters/better-sqlite3.ts";
+export {
+  betterSqlite3,
+  type BetterSqlite3,
+  type BetterSqlite3Statement,
+} from "./adapters/better-sqlite3.ts";
 export { d1, type D1Binding, type D1Prepared } from "./adapters/d1.ts";
-export { durableObject, type DurableObjectStorage } from "./adapters/durable-object.ts";
+export {
+  durableObject,
+  type DurableObjectStorage,
+} from "./adapters/durable-object.ts";
 export { libsql, type LibsqlClient } from "./adapters/libsql.ts";
-export { memory, type SqlJs, type SqlJsDatabase, type SqlJsStatement } from "./adapters/memory.ts";
+export {
+  memory,
+  type SqlJs,
+  type SqlJsDatabase,
+  type SqlJsStatement,
+} from "./adapters/memory.ts";
 export { nodeSqlite, type NodeSqliteOptions } from "./adapters/node-sqlite.ts";
-export { ConstraintError, type Database, type Param, type Rows, type Statement } from "./database.ts";
+export {
+  ConstraintError,
+  type Database,
+  type Param,
+  type Rows,
+  type Statement,
+} from "./database.ts";
 export { type ErrorCode, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";
 export type * from "./operations.ts";
 export type { Act, Acting, PersistedOptions } from "./persisted.ts";
-export type { EffectsReport, RunOptions, Running, TickReport, TimersReport } from "./ticks.ts";
+export type {
+  EffectsReport,
+  RunOptions,
+  Running,
+  TickReport,
+  TimersReport,
+} from "./ticks.ts";
 
 /** What an engine is made of. */
 export interface EngineOptions {
@@ -45,7 +79,9 @@ export interface EngineOptions {
    * Takes what is logged, one JSON object a line, down to `settings.LOG_LEVEL`, which is `warn` when left out; the console does
    * otherwise.
    */
-  readonly log?: ((level: "error" | "warn" | "info" | "debug", line: string) => void) | undefined;
+  readonly log?:
+    | ((level: "error" | "warn" | "info" | "debug", line: string) => void)
+    | undefined;
   /** Keeps the runtime up until a delivery is over: `ctx.waitUntil` of a Worker. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /** Whether an older database is brought to this version's schema when it is opened; true when left out. */
@@ -181,8 +217,6 @@ export class Engine {
   }
 }
 
-type Answer = [status: number, headers: string, body: string];
-
 /** What all tenants of an engine share. */
 class Core {
   readonly #engine: InstanceType<ReturnType<typeof wasm>["WasmEngine"]>;
@@ -195,9 +229,23 @@ class Core {
   #closing: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
-    const { database, settings = {}, queues = {}, clock, fetch, log, waitUntil } = options;
-    if (typeof (database as Partial<Database> | undefined)?.batch !== "function") {
-      throw wrong("database", "it is none", "what nodeSqlite(path), memory() or another adapter gives");
+    const {
+      database,
+      settings = {},
+      queues = {},
+      clock,
+      fetch,
+      log,
+      waitUntil,
+    } = options;
+    if (
+      typeof (database as Partial<Database> | undefined)?.batch !== "function"
+    ) {
+      throw wrong(
+        "database",
+        "it is none",
+        "what nodeSqlite(path), memory() or another adapter gives",
+      );
     }
     this.#database = database;
     this.now = clock ?? Date.now;
@@ -207,7 +255,11 @@ class Core {
       void this.#follow(work).catch(() => undefined);
     };
     const host = { fetch, now: clock, log, after };
-    this.#engine = new WasmEngine(new Runner(database), { LOG_LEVEL: "warn", ...settings, ...queues }, host);
+    this.#engine = new WasmEngine(
+      new Runner(database),
+      { LOG_LEVEL: "warn", ...settings, ...queues },
+      host,
+    );
   }
 
   open(migrate: boolean): Promise<void> {
@@ -219,29 +271,57 @@ class Core {
     signal?.throwIfAborted();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const lines =
-      text === undefined ? headerLines(request) : `content-type\napplication/json\n${headerLines(request)}`;
-    const asked = this.#begin<Answer>(() => this.#engine.call(method, pathOf(request), lines, text));
-    const [status, answerLines, answer] = await (signal === undefined ? asked : abandoned(asked, signal));
-    const headers = headersOf(answerLines);
+      text === undefined
+        ? headerLines(request)
+        : `content-type\napplication/json\n${headerLines(request)}`;
+    this.#open();
+    // Over a database that answers at once it is here at once.
+    const asked = this.#engine.call(method, pathOf(request), lines, text) as
+      string | Promise<string>;
+    const {
+      status,
+      headers,
+      body: answer,
+    } = read(
+      typeof asked === "string" ? asked : await this.#wait(asked, signal),
+    );
     if (status >= 400) throw failure(answer, status);
     const isJson = headers.get("content-type") === "application/json";
-    return { status, headers, data: isJson ? JSON.parse(answer) : answer === "" ? undefined : answer };
+    return {
+      status,
+      headers,
+      data: isJson ? JSON.parse(answer) : answer === "" ? undefined : answer,
+    };
   };
 
-  async act(tenant: string, machine: string, id: string, body: object): Promise<void> {
+  async act(
+    tenant: string,
+    machine: string,
+    id: string,
+    body: object,
+  ): Promise<void> {
     const text = JSON.stringify(body);
-    await answered(this.#begin<string>(() => this.#engine.act(tenant, machine, id, text)));
+    this.#open();
+    const asked = this.#engine.act(tenant, machine, id, text) as
+      string | Promise<string>;
+    if (typeof asked !== "string") await answered(this.#follow(asked));
   }
 
-  fetch(request: Request): Promise<Response> {
-    return this.#begin<Response>(() => this.#engine.fetch(request));
+  async fetch(request: Request): Promise<Response> {
+    this.#open();
+    return this.#follow<Response>(this.#engine.fetch(request));
   }
 
   async tick(now: number | undefined): Promise<TickReport> {
     if (now !== undefined && !Number.isSafeInteger(now)) {
-      throw wrong("now", `it is ${String(now)}`, "whole milliseconds since the epoch");
+      throw wrong(
+        "now",
+        `it is ${String(now)}`,
+        "whole milliseconds since the epoch",
+      );
     }
-    return summed(await answered(this.#begin<string>(() => this.#engine.tick(now))));
+    this.#open();
+    return summed(await answered(this.#follow<string>(this.#engine.tick(now))));
   }
 
   close(): Promise<void> {
@@ -256,11 +336,17 @@ class Core {
     await this.#database.close?.();
   }
 
-  async #begin<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) {
-      throw new StatewrightError({ code: "CLOSED", message: "the engine is closed", retry: false }, 0);
-    }
-    return this.#follow(work());
+  #open(): void {
+    if (this.#closing === undefined) return;
+    throw new StatewrightError(
+      { code: "CLOSED", message: "the engine is closed", retry: false },
+      0,
+    );
+  }
+
+  #wait<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const followed = this.#follow(asked);
+    return signal === undefined ? followed : abandoned(followed, signal);
   }
 
   async #follow<T>(work: Promise<T>): Promise<T> {
@@ -282,10 +368,17 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-const STATUSES: Readonly<Record<string, number>> = { SCHEMA_MISMATCH: 503, MISCONFIGURED: 503 };
+const STATUSES: Readonly<Record<string, number>> = {
+  SCHEMA_MISMATCH: 503,
+  MISCONFIGURED: 503,
+};
 
 function failure(text: string, status: number | undefined): StatewrightError {
-  const unknown: ErrorBody = { code: "UNKNOWN_ANSWER", message: text, retry: false };
+  const unknown: ErrorBody = {
+    code: "UNKNOWN_ANSWER",
+    message: text,
+    retry: false,
+  };
   const body = errorBody(text) ?? unknown;
   return new StatewrightError(body, status ?? STATUSES[body.code] ?? 500);
 }
@@ -295,15 +388,23 @@ function abandoned<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((answer, reject) => {
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    asked.then(answer, reject).finally(() => signal.removeEventListener("abort", abort));
+    asked
+      .then(answer, reject)
+      .finally(() => signal.removeEventListener("abort", abort));
   });
 }
 
+/** Paths as the document writes them, at their braces: by turns what stands there, and the name of what is left open. */
+const PARTS = new Map<string, readonly string[]>();
+
 function pathOf({ path, params, query }: CallRequest): string {
-  let filled = path as string;
-  for (const name in params) {
-    filled = filled.replace(`{${name}}`, () => encodeURIComponent(params[name] ?? ""));
-  }
+  let parts = PARTS.get(path);
+  if (parts === undefined) PARTS.set(path, (parts = path.split(/[{}]/)));
+  let filled = "";
+  parts.forEach(
+    (part, at) =>
+      (filled += at % 2 === 0 ? part : encodeURIComponent(params[part] ?? "")),
+  );
   let separator = "?";
   for (const name in query) {
     filled += `${separator}${encodeURIComponent(name)}=${encodeURIComponent(String(query[name]))}`;
@@ -317,15 +418,41 @@ function headerLines({ headers }: CallRequest): string {
   for (const name in headers) {
     const value = headers[name] ?? "";
     // A line break would begin another header.
-    if (/[\r\n]/.test(value)) throw wrong(name, "it has a line break", "one line");
+    if (/[\r\n]/.test(value))
+      throw wrong(name, "it has a line break", "one line");
     lines += `${name.toLowerCase()}\n${value}\n`;
   }
   return lines;
 }
 
-function headersOf(lines: string): Map<string, string> {
-  const headers = new Map<string, string>();
-  const parts = lines.split("\n");
-  for (let at = 0; at + 1 < parts.length; at += 2) headers.set(parts[at] ?? "", parts[at + 1] ?? "");
-  return headers;
+/** An answer of the WebAssembly in its parts: a line with the status, headers in lines, an empty line, the body. */
+function read(answer: string): {
+  status: number;
+  headers: Lines;
+  body: string;
+} {
+  const begin = answer.indexOf("\n") + 1;
+  // No header is empty.
+  const end = answer.indexOf("\n\n", begin - 1);
+  return {
+    status: Number(answer.slice(0, begin)),
+    headers: new Lines(answer.slice(begin, end + 1)),
+    body: answer.slice(end + 2),
+  };
+}
+
+/** Headers in lines, by turns a name in lower case and its value. */
+class Lines {
+  readonly #lines: string;
+
+  constructor(lines: string) {
+    this.#lines = lines;
+  }
+
+  get(name: string): string | undefined {
+    const lines = this.#lines.split("\n");
+    for (let at = 0; at + 1 < lines.length; at += 2)
+      if (lines[at] === name) return lines[at + 1];
+    return undefined;
+  }
 }

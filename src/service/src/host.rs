@@ -5,7 +5,7 @@ use std::{
     future::Future,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
 use js_sys::Function;
@@ -109,15 +109,22 @@ impl Clock for HostClock {
 /// A wait. Dropped before it is over, it leaves no timer behind.
 struct Delay {
     millis: u64,
-    over: Rc<Cell<bool>>,
+    state: Rc<Waiting>,
     started: Option<(JsValue, Closure<dyn FnMut()>)>,
+}
+
+/// Whether a wait is over, and who is to be told. It may be polled by one and then by another.
+#[derive(Default)]
+struct Waiting {
+    over: Cell<bool>,
+    waker: Cell<Option<Waker>>,
 }
 
 impl Delay {
     fn of(millis: u64) -> Self {
         Self {
             millis,
-            over: Rc::default(),
+            state: Rc::default(),
             started: None,
         }
     }
@@ -127,14 +134,17 @@ impl Future for Delay {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.over.get() {
+        if self.state.over.get() {
             return Poll::Ready(());
         }
+        self.state.waker.set(Some(context.waker().clone()));
         if self.started.is_none() {
-            let (waker, over) = (context.waker().clone(), Rc::clone(&self.over));
+            let state = Rc::clone(&self.state);
             let wake = Closure::new(move || {
-                over.set(true);
-                waker.wake_by_ref();
+                state.over.set(true);
+                if let Some(waker) = state.waker.take() {
+                    waker.wake();
+                }
             });
             #[expect(clippy::cast_precision_loss, reason = "a wait is far below 2^53")]
             let timer = set_timeout(wake.as_ref().unchecked_ref(), self.millis as f64);
@@ -146,14 +156,14 @@ impl Future for Delay {
 
 impl Drop for Delay {
     fn drop(&mut self) {
-        if let Some((timer, _)) = self.started.as_ref().filter(|_| !self.over.get()) {
+        if let Some((timer, _)) = self.started.as_ref().filter(|_| !self.state.over.get()) {
             clear_timeout(timer);
         }
     }
 }
 
 /// How much randomness is fetched at once: each time costs as much as all else that a name is made of.
-const POOL_BYTES: usize = 1024;
+const POOL_BYTES: usize = 4096;
 
 thread_local! {
     /// Randomness that nobody has had yet.
@@ -183,10 +193,12 @@ impl Random for HostRandom {
 
 /// A random name for a request that has none.
 pub fn random_id() -> String {
-    HostRandom
-        .bytes()
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0'))
-        .collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |four: u8| char::from(DIGITS.get(usize::from(four)).copied().unwrap_or(b'0'));
+    let mut id = String::with_capacity(32);
+    for byte in HostRandom.bytes() {
+        id.push(digit(byte >> 4));
+        id.push(digit(byte & 15));
+    }
+    id
 }

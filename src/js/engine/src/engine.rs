@@ -1,8 +1,12 @@
 //! The service as an object of JavaScript.
 
-use std::rc::Rc;
+use std::{
+    future::Future,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
 
-use js_sys::{Array, Function, Promise};
+use js_sys::{Function, Promise};
 use serde_json::json;
 use statewright_core::ids::Millis;
 use statewright_engine::{
@@ -97,9 +101,10 @@ impl WasmEngine {
         })
     }
 
-    /// Answers a call of the program itself, of which no key is asked: status, headers, body. The headers are lines, by turns a
-    /// name in lower case and its value.
-    pub fn call(&self, method: String, path: String, headers: &str, body: Option<String>) -> Promise {
+    /// Answers a call of the program itself, of which no key is asked. Its headers are lines, by turns a name in lower case and its
+    /// value. So is the answer: a line with the status, the lines of its headers, an empty line, and the body. Over a database that
+    /// answers at once it is given at once, over another as a promise.
+    pub fn call(&self, method: String, path: String, headers: &str, body: Option<String>) -> JsValue {
         let mut lines = headers.lines();
         let mut pairs = Vec::new();
         while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
@@ -112,30 +117,29 @@ impl WasmEngine {
             body: body.unwrap_or_default().into_bytes(),
         };
         let (service, host) = (self.service.clone(), Rc::clone(&self.host));
-        future_to_promise(async move {
+        begun(async move {
             let served = service.serve(Incoming::Direct(call)).await;
             follow(&host, served.delivery);
-            let mut lines = String::new();
-            for (name, value) in &served.headers {
-                lines.push_str(name.as_str());
-                lines.push('\n');
-                lines.push_str(&String::from_utf8_lossy(value.as_bytes()));
-                lines.push('\n');
-            }
             let body = served.body.unwrap_or_default();
-            Ok(Array::of3(
-                &served.status.into(),
-                &lines.into(),
-                &String::from_utf8_lossy(&body).as_ref().into(),
-            )
-            .into())
+            let mut answer = format!("{}\n", served.status);
+            answer.reserve(body.len().saturating_add(64));
+            for (name, value) in &served.headers {
+                answer.push_str(name.as_str());
+                answer.push('\n');
+                answer.push_str(&String::from_utf8_lossy(value.as_bytes()));
+                answer.push('\n');
+            }
+            answer.push('\n');
+            // INVARIANT: all answers are JSON or text.
+            answer.push_str(std::str::from_utf8(&body).unwrap_or_default());
+            Ok(answer.into())
         })
     }
 
     /// Applies the events of an act, all or nothing. Gives their answers as JSON; fails with the answer that tells of the failure.
-    pub fn act(&self, tenant: String, machine_id: String, entity_id: String, body: String) -> Promise {
+    pub fn act(&self, tenant: String, machine_id: String, entity_id: String, body: String) -> JsValue {
         let (service, host) = (self.service.clone(), Rc::clone(&self.host));
-        future_to_promise(async move {
+        begun(async move {
             let answer = act(&service, &host, &tenant, (&machine_id, &entity_id), &body).await;
             Ok(answer.map_err(|error| thrown(&error))?.into())
         })
@@ -216,6 +220,17 @@ fn follow(host: &Host, delivery: Option<Delivery>) {
             delivery.await;
             Ok(JsValue::UNDEFINED)
         }));
+    }
+}
+
+/// What a future gives: at once where it waits for nothing, else as a promise.
+fn begun(future: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> JsValue {
+    let mut future = Box::pin(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(value)) => value,
+        Poll::Ready(Err(error)) => Promise::reject(&error).into(),
+        // Polled again at once, by those who are told when it can go on.
+        Poll::Pending => future_to_promise(future).into(),
     }
 }
 
