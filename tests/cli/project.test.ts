@@ -70,9 +70,10 @@ test("init never writes over a file, tells what it kept, and what package.json l
   });
 });
 
-test("init takes the folder's name for the Worker's", async (context) => {
+test("init takes the folder's name for the Worker's, and quotes it for a shell", async (context) => {
   const folder = Folder.of(context);
-  await folder.run(["init", "My Über Shop!"]);
+  const { stdout } = await folder.run(["init", "My Über Shop!"]);
+  assert.match(stdout, /\nNext: cd 'My Über Shop!' && npm install/);
   const toml = readFileSync(join(folder.path, "My Über Shop!", "wrangler.toml"), "utf8");
   assert.match(toml, /^name = "my-ber-shop"$/m);
 });

@@ -1,11 +1,16 @@
 // The command as a whole: help, versions, what is wrong with its arguments, colours.
 
 import assert from "node:assert/strict";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 
 import { COMMANDS, Folder, ORDER } from "./support.ts";
 
 const folder = new Folder({ "order.json": ORDER });
+symlinkSync("nowhere.json", join(folder.path, "dangling.json"));
+writeFileSync(join(folder.path, "utf16.json"), Buffer.from("\ufeff{}", "utf16le"));
+writeFileSync(join(folder.path, "latin1.json"), Buffer.from('{"a": "\xff"}', "latin1"));
 after(() => folder.remove());
 
 test("tells all commands with --help, -h and help; alone it is wrong usage", async () => {
@@ -43,9 +48,11 @@ for (const { name, options, usage } of COMMANDS) {
 }
 
 test("says its version", async () => {
-  const { code, stdout } = await folder.run(["--version"]);
-  assert.equal(code, 0);
-  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const asked of ["--version", "-V", "-v"]) {
+    const { code, stdout } = await folder.run([asked]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  }
 });
 
 /** Arguments that are wrong, and what is said about them. */
@@ -66,6 +73,14 @@ const WRONG: [args: string[], said: RegExp][] = [
   [["validate", "ordr.json"], /there is no file `ordr\.json`\n {2}Did you mean `order\.json`\?/],
   [["validate", "nowhere/order.json"], /there is no folder `nowhere`/],
   [["validate", "."], /`\.` is a folder; a file is needed/],
+  [
+    ["types", "http://localhost:3050"],
+    /there is no file `http:\/\/localhost:3050`\n {2}A running service is given by --url/,
+  ],
+  [["validate", "dangling.json"], /`dangling\.json` is a link that leads nowhere/],
+  [["validate", "utf16.json"], /`utf16\.json` is UTF-16; UTF-8 is needed/],
+  [["validate", "latin1.json"], /`latin1\.json` is no text in UTF-8/],
+  [["init", "order.json"], /`order\.json` is a file; a folder is needed/],
   [["validate", "gone.mjs"], /there is no file `gone\.mjs`/],
   [["dev", "--port", "http"], /--port is `http`; a whole number from 0 to 65535 is needed/],
   [["dev", "--port", "70000"], /--port is `70000`/],

@@ -109,6 +109,33 @@ test("answers in JSON, with places", async () => {
   );
 });
 
+test("looks at the other files where one cannot be read, and answers in JSON all the same", async () => {
+  folder.write("comma.json", "[1,]");
+  const text = await folder.run(["validate", "comma.json", "order.json"]);
+  assert.equal(text.code, 2);
+  assert.match(
+    text.stderr,
+    /^statewright: comma\.json:1:3: a comma before `\]`\n {2}1 \| \[1,\]\n {4}\| {3}\^\n$/,
+  );
+  assert.equal(text.stdout, "order.json: `order` is valid\n");
+  const json = await folder.run(["validate", "comma.json", "order.json", "--json"]);
+  assert.equal(json.code, 2);
+  assert.deepEqual(JSON.parse(json.stdout), [
+    {
+      file: "comma.json",
+      valid: false,
+      faults: [{ path: "$", problem: "comma.json:1:3: a comma before `]`" }],
+      warnings: [],
+    },
+    { file: "order.json", valid: true, faults: [], warnings: [] },
+  ]);
+  const missing = await folder.run(["explain", "gone.json", "pay", "--json"]);
+  assert.equal(missing.code, 2);
+  assert.deepEqual(JSON.parse(missing.stdout), {
+    error: { message: "there is no file `gone.json`", hints: [] },
+  });
+});
+
 test("reads standard input", async () => {
   const { code, stdout } = await folder.run(["validate", "-"], { input: JSON.stringify(ORDER) });
   assert.deepEqual({ code, stdout }, { code: 0, stdout: "-: `order` is valid\n" });

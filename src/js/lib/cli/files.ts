@@ -1,8 +1,8 @@
 // Reads what a command is given: JSON, definitions, modules.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { text as textOf } from "node:stream/consumers";
+import { buffer as bytesOf } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import type { Definition } from "../definition.ts";
@@ -35,21 +35,59 @@ function unreadable(name: string, path: string, error: unknown): Refusal {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EISDIR") return new Refusal(`\`${name}\` is a folder; a file is needed`);
   if (code !== "ENOENT") return new Refusal(`\`${name}\` cannot be read: ${(error as Error).message}`);
+  if (/^https?:/.test(name)) {
+    return new Refusal(`there is no file \`${name}\``, { hints: ["A running service is given by --url."] });
+  }
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) {
+    return new Refusal(`\`${name}\` is a link that leads nowhere`);
+  }
   const folder = dirname(path);
   if (!existsSync(folder)) return new Refusal(`there is no folder \`${dirname(name)}\``);
-  const meant = statSync(folder).isDirectory() ? nearest(basename(path), readdirSync(folder)) : undefined;
+  const meant = statSync(folder).isDirectory() ? nearestFile(basename(path), readdirSync(folder)) : undefined;
   const hints = meant === undefined ? [] : [`Did you mean \`${join(dirname(name), meant)}\`?`];
   return new Refusal(`there is no file \`${name}\``, { hints });
 }
 
+/** The file that was meant: endings that are right say nothing about the rest. */
+function nearestFile(name: string, names: readonly string[]): string | undefined {
+  const ending = extname(name);
+  const alike = names.filter((other) => ending !== "" && extname(other) === ending);
+  const stem = nearest(
+    basename(name, ending),
+    alike.map((other) => basename(other, ending)),
+  );
+  return stem === undefined
+    ? nearest(
+        name,
+        names.filter((other) => !alike.includes(other)),
+      )
+    : stem + ending;
+}
+
 /** The text of a file; of standard input where the name is `-`. */
 export async function readText(name: string, terminal: Terminal): Promise<string> {
-  if (name === "-") return textOf(terminal.stdin);
+  if (name === "-") return decoded(name, await bytesOf(terminal.stdin));
   const path = resolve(terminal.cwd, name);
+  let bytes;
   try {
-    return readFileSync(path, "utf8");
+    bytes = readFileSync(path);
   } catch (error) {
     throw unreadable(name, path, error);
+  }
+  return decoded(name, bytes);
+}
+
+/** A text from its bytes: what is no UTF-8 is not guessed at. */
+function decoded(name: string, bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+    const hints = ["In PowerShell: … | Out-File -Encoding utf8 <file>"];
+    throw new Refusal(`\`${name}\` is UTF-16; UTF-8 is needed`, { hints });
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Refusal(`\`${name}\` is no text in UTF-8`);
   }
 }
 

@@ -21,6 +21,8 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     const { errorStyle } = output;
     output.note(`${errorStyle.red("statewright:")} ${refusal.message}`);
     for (const hint of refusal.hints) output.note(`  ${hint}`);
+    // Who reads the answer with a program gets one, whatever it is.
+    if (args.includes("--json")) output.json({ error: { message: refusal.message, hints: refusal.hints } });
     return refusal.exit;
   }
 }
@@ -32,7 +34,7 @@ async function dispatched(args: readonly string[], output: Output, terminal: Ter
     return EXIT.usage;
   }
   if (name === "--help" || name === "-h") return told(overview(output), output);
-  if (name === "--version" || name === "-V") return told(version(), output);
+  if (name === "--version" || name === "-V" || name === "-v") return told(version(), output);
   if (name === "help") return help(rest, output);
   const command = find([name, ...rest]);
   const given = readArguments(command, rest.slice(command.name.split(" ").length - 1));

@@ -1,6 +1,6 @@
 // `statewright init`: the files of a project that deploys the service.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 
 import type { Command } from "../command.ts";
@@ -40,6 +40,9 @@ export const init: Command = {
         `\`${name}\` is no name of a Worker; small letters, digits and hyphens are, at most 63`,
       );
     }
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+      throw new Refusal(`\`${given.words[0] ?? folder}\` is a file; a folder is needed`);
+    }
     const written: string[] = [];
     const kept: string[] = [];
     for (const { path, content } of filesOf(name)) {
@@ -69,12 +72,17 @@ export const init: Command = {
     if (kept.includes("package.json")) for (const line of missing(folder, name)) output.line(line);
     if (written.length > 0) {
       output.line();
-      const enter = shown === "" ? "" : `cd ${shown} && `;
+      const enter = shown === "" ? "" : `cd ${quoted(shown)} && `;
       output.line(`Next: ${style.bold(`${enter}npm install && npx statewright dev`)}`);
     }
     return EXIT.ok;
   },
 };
+
+/** A word as a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
 
 /** A folder's name as that of a Worker. */
 function nameOf(folder: string): string {

@@ -3,7 +3,7 @@
 import { check, counted, placeIn, show } from "../checking.ts";
 import type { Command } from "../command.ts";
 import { readDefinitions } from "../files.ts";
-import { EXIT } from "../refusal.ts";
+import { EXIT, type Exit, Refusal } from "../refusal.ts";
 
 export const validate: Command = {
   name: "validate",
@@ -20,14 +20,27 @@ export const validate: Command = {
   words: { least: 1, most: Infinity, what: "a file of a definition" },
   examples: ["statewright validate order.json", "statewright validate machines/*.json --strict --json"],
   async run(given, output, terminal) {
-    let isWrong = false;
+    let exit: Exit = EXIT.ok;
     const told: object[] = [];
     for (const file of given.words) {
-      const definitions = await readDefinitions(file, terminal);
+      let definitions;
+      try {
+        definitions = await readDefinitions(file, terminal);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        // The other files are looked at all the same.
+        const { message: problem, hints } = error;
+        output.note(`${output.errorStyle.red("statewright:")} ${problem}`);
+        for (const hint of hints) output.note(`  ${hint}`);
+        told.push({ file, valid: false, faults: [{ path: "$", problem }], warnings: [] });
+        exit = EXIT.usage;
+        continue;
+      }
       const { source } = definitions;
       const checked = check(definitions);
       const { faults, warnings } = checked;
-      isWrong ||= faults.length > 0 || (given.flag("strict") && warnings.length > 0);
+      const isWrong = faults.length > 0 || (given.flag("strict") && warnings.length > 0);
+      if (isWrong && exit === EXIT.ok) exit = EXIT.faults;
       const placed = <Told extends { readonly path: string }>(each: Told) => ({
         ...each,
         ...placeIn(source, each.path),
@@ -51,6 +64,6 @@ export const validate: Command = {
       );
     }
     if (given.flag("json")) output.json(told);
-    return isWrong ? EXIT.faults : EXIT.ok;
+    return exit;
   },
 };
