@@ -14,6 +14,7 @@ export class Copier {
    * Nothing where they are no plain JSON data, or weigh more than `most`.
    */
   members(source: object, most: number): Members | undefined {
+    if (!isMembersOnly()) return undefined;
     this.#left = most;
     this.nested = false;
     return this.#object(source, 0);
@@ -23,39 +24,23 @@ export class Copier {
     const prototype: unknown = Object.getPrototypeOf(source);
     if (depth > DEEPEST || (prototype !== Object.prototype && prototype !== null)) return undefined;
     const values = source as Members;
-    const names = Object.keys(values);
+    const copy: Members = {};
     let sorted = true;
-    let simple = true;
     let previous = "";
-    for (const name of names) {
+    // All of them are its own: `isMembersOnly` has seen to that.
+    for (const name in values) {
       if (name === "__proto__" || name === "toJSON" || !name.isWellFormed()) return undefined;
       if (name <= previous && previous !== "") sorted = false;
       previous = name;
       const value = values[name];
       this.#left -= name.length + EACH;
-      if (typeof value === "string") {
-        if (!value.isWellFormed()) return undefined;
-        this.#left -= value.length;
-      } else if (typeof value === "number") {
-        if (!Number.isFinite(value)) return undefined;
-        if (value === 0 && 1 / value < 0) simple = false;
-      } else if (typeof value !== "boolean" && value !== null) simple = false;
-    }
-    if (this.#left < 0) return undefined;
-    if (sorted && simple && Object.getOwnPropertySymbols(values).length === 0) return { ...values };
-    return this.#rebuilt(values, sorted ? names : names.sort(), depth);
-  }
-
-  #rebuilt(values: Members, names: readonly string[], depth: number): Members | undefined {
-    const copy: Members = {};
-    for (const name of names) {
-      const value = values[name];
       if (value === undefined) continue;
       const copied = this.#value(value, depth);
       if (copied === undefined) return undefined;
       copy[name] = copied;
     }
-    return copy;
+    if (this.#left < 0) return undefined;
+    return sorted ? copy : inOrder(copy);
   }
 
   /** Nothing for what is no JSON value. */
@@ -98,14 +83,31 @@ const DEEPEST = 24;
 export function merged(members: Members, over: Members): Members {
   let added = false;
   let any = false;
-  for (const name of Object.keys(over)) {
+  for (const name in over) {
     any = true;
     if (!Object.hasOwn(members, name)) added = true;
   }
   if (!any) return members;
   const both = { ...members, ...over };
   if (!added) return both;
+  return inOrder(both);
+}
+
+function inOrder(members: Members): Members {
   const sorted: Members = {};
-  for (const name of Object.keys(both).sort()) sorted[name] = both[name];
+  for (const name of Object.keys(members).sort()) sorted[name] = members[name];
   return sorted;
+}
+
+/** Whether a loop over an object's members meets its own alone: nobody has added to the prototype of all. */
+function isMembersOnly(): boolean {
+  for (const _ in Object.prototype) return false;
+  return true;
+}
+
+/** How many members an object has, where it has no others than its own. */
+export function count(members: object): number {
+  let all = 0;
+  for (const _ in members) all += 1;
+  return all;
 }

@@ -1,5 +1,6 @@
 // How an entity stands, read from a snapshot by hand: whatever is out of the ordinary is left to the core.
 
+import { count } from "./plain.ts";
 import type { Plan, RegionPlan } from "./steps.ts";
 import type * as typed from "./typed.ts";
 
@@ -11,6 +12,16 @@ export interface Entry {
   readonly basis: "exact";
   readonly row: number | null;
   readonly key: string | null;
+  readonly due_at?: number;
+}
+
+/** An entry that was found to be one, as it was given. */
+export interface GivenEntry {
+  readonly state: string;
+  readonly seq: number;
+  readonly entered_at: number;
+  readonly row?: number | null;
+  readonly key?: string | null;
   readonly due_at?: number;
 }
 
@@ -26,8 +37,8 @@ export interface Standing {
   readonly context: object;
   /** The number of its states together. */
   readonly configuration: number;
-  /** Copies, by the number of the region. */
-  readonly entries: Entry[];
+  /** As they were given, by the number of the region; `shown` makes entries of them. */
+  readonly entries: readonly GivenEntry[];
   /** The number that its next entry takes. */
   readonly next: number;
   /** When the event comes. */
@@ -94,9 +105,9 @@ export class Reader {
       members += 1;
     }
     // Nothing else is in it: not even what the core would pass over, for it must be plain data too.
-    if (Object.keys(snapshot).length !== members) return undefined;
+    if (count(snapshot) !== members) return undefined;
 
-    const entries: Entry[] = [];
+    const entries: GivenEntry[] = [];
     let configuration = 0;
     let last = 0;
     const regions = this.#regions;
@@ -111,7 +122,7 @@ export class Reader {
       if (entry.seq > last) last = entry.seq;
       entries.push(entry);
     }
-    if (Object.keys(region_entries).length !== regions.length) return undefined;
+    if (count(region_entries) !== regions.length) return undefined;
     if (!this.#shows(snapshot.current_state, entries)) return undefined;
     return {
       tenantId: tenant_id,
@@ -128,7 +139,7 @@ export class Reader {
     };
   }
 
-  #entry(given: unknown, now: number): Entry | undefined {
+  #entry(given: unknown, now: number): GivenEntry | undefined {
     if (typeof given !== "object" || given === null || !isMembers(given)) return undefined;
     const { state, seq, entered_at, basis, row, key, due_at } = given as { readonly [name: string]: unknown };
     if (typeof state !== "string" || !isCount(seq) || !isTime(entered_at)) return undefined;
@@ -145,20 +156,14 @@ export class Reader {
       if (row !== null && (typeof key !== "string" || !isCount(row))) return undefined;
       members += 1;
     }
-    const entry = {
-      state,
-      seq,
-      entered_at: entered_at + 0,
-      basis: "exact",
-      row: row ?? null,
-      key: key ?? null,
-    } as const;
-    if (due_at === undefined) return Object.keys(given).length === members ? entry : undefined;
-    if (!isTime(due_at) || (this.#exactTimers && due_at <= now)) return undefined;
-    return Object.keys(given).length === members + 1 ? { ...entry, due_at: due_at + 0 } : undefined;
+    if (due_at !== undefined) {
+      if (!isTime(due_at) || (this.#exactTimers && due_at <= now)) return undefined;
+      members += 1;
+    }
+    return count(given) === members ? (given as GivenEntry) : undefined;
   }
 
-  #shows(state: unknown, entries: readonly Entry[]): boolean {
+  #shows(state: unknown, entries: readonly GivenEntry[]): boolean {
     if (!this.#parallel) return state === entries[0]?.state;
     if (typeof state !== "object" || state === null || !isMembers(state)) return false;
     const told = state as { readonly [region: string]: unknown };
@@ -166,7 +171,7 @@ export class Reader {
     for (let place = 0; place < regions.length; place += 1) {
       if (told[(regions[place] as Region).id] !== entries[place]?.state) return false;
     }
-    return Object.keys(told).length === regions.length;
+    return count(told) === regions.length;
   }
 
   #isId(text: string): boolean {
@@ -176,9 +181,16 @@ export class Reader {
   }
 }
 
+/** An entry as snapshots show it. */
+export function shown({ state, seq, entered_at, row = null, key = null, due_at }: GivenEntry): Entry {
+  // A negative zero is none in JSON.
+  const entry = { state, seq, entered_at: entered_at + 0, basis: "exact", row, key } as const;
+  return due_at === undefined ? entry : { ...entry, due_at: due_at + 0 };
+}
+
 /** The snapshot of an entity that stands so. */
 export function shownAs(plan: Plan, standing: Standing, context: object): object {
-  const named = (of: (entry: Entry) => unknown) =>
+  const named = (of: (entry: GivenEntry) => unknown) =>
     Object.fromEntries(standing.entries.map((entry, place) => [plan.regions[place]?.id ?? "", of(entry)]));
   return {
     machine_id: plan.machine_id,
@@ -190,7 +202,7 @@ export function shownAs(plan: Plan, standing: Standing, context: object): object
     revision: standing.revision,
     created_at: standing.createdAt,
     updated_at: standing.updatedAt,
-    region_entries: named((entry) => entry),
+    region_entries: named(shown),
     children: [],
   };
 }

@@ -10,11 +10,14 @@ import type { WasmMachine, WasmSteps } from "#core-bindings";
 import { core } from "#core-wasm";
 
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import { errorOf, jsonText, refusal, unfit } from "./json.ts";
+import { nowOf, onlyOf, textOf } from "./given.ts";
+import { jsonText } from "./json.ts";
 import { Copier, type Members, merged } from "./plain.ts";
+import { called, errorOf } from "./refusal.ts";
 import { Reader, shownAs, type Standing } from "./standing.ts";
 import { type Answering, type Rendering, Template } from "./template.ts";
 import type * as typed from "./typed.ts";
+import { kindOf, wrong } from "./wrong.ts";
 
 /** What the steps of a machine hang on, as the core tells it. */
 export interface Plan {
@@ -136,7 +139,7 @@ export class Steps {
 
   /** What an event does to an entity. */
   send(snapshot: object, event: string | Given, options: typed.SendOptions = {}): Sent {
-    const now = options.now ?? Date.now();
+    const now = nowOf(options, OPTIONS);
     if (this.#memory === undefined) this.#memory = remember(this.#machine());
     const remembered = this.#memory?.send(snapshot, event, now);
     if (remembered !== undefined) return remembered;
@@ -152,30 +155,26 @@ function decide(
   now: number,
   history?: readonly object[],
 ): Told {
-  if (!Number.isSafeInteger(now)) throw unfit("now", `it is ${now}`, "whole milliseconds since the epoch");
   const text = jsonText(snapshot, "snapshot");
   const rows = history === undefined ? undefined : jsonText(history, "history");
-  try {
-    return JSON.parse(machine.send(text, event, now, rows)) as Told;
-  } catch (thrown) {
-    throw refusal(thrown);
-  }
+  return JSON.parse(called(() => machine.send(text, event, now, rows))) as Told;
 }
 
 /** An event as the core reads it. */
 export function eventText(event: string | Given): string {
-  if (typeof event === "string") return JSON.stringify({ event_type: event });
-  if (typeof event !== "object" || event === null) {
-    throw unfit(
-      "event",
-      `it is ${event === null ? "null" : typeof event}`,
-      "a type, or an object with `type`",
-    );
+  if (typeof event === "string") return JSON.stringify({ event_type: textOf(event, "event") });
+  if (typeof event !== "object" || event === null || Array.isArray(event)) {
+    throw wrong("event", `it is ${kindOf(event)}`, "a type, or an object with `type`");
   }
+  onlyOf(event, "event", DETAILS);
   const { type, params, timestamp, expectedVersion, target } = event;
-  const read = { event_type: type, params, timestamp, expected_version: expectedVersion, target };
-  return jsonText(read, "event");
+  const event_type = textOf(type, "event.type");
+  return jsonText({ event_type, params, timestamp, expected_version: expectedVersion, target }, "event");
 }
+
+/** What an event can say, and what can be said of how it is sent. */
+const DETAILS: readonly string[] = ["type", "params", "timestamp", "expectedVersion", "target"];
+const OPTIONS: readonly string[] = ["now", "history"];
 
 function remember(machine: WasmMachine): Memory | null {
   const steps = core().WasmSteps.of(machine);
@@ -252,15 +251,10 @@ class Memory {
     if (typeof event === "string") type = event;
     else {
       if (typeof event !== "object" || event === null) return undefined;
-      if (
-        event.timestamp !== undefined ||
-        event.expectedVersion !== undefined ||
-        event.target !== undefined
-      ) {
-        return undefined;
-      }
       type = event.type;
       given = event.params;
+      // What says more is no ordinary event.
+      if (Object.keys(event).length !== (given === undefined ? 1 : 2)) return undefined;
     }
     const known = this.#events.get(type);
     if (known === undefined || !Number.isSafeInteger(now + this.#longest)) return undefined;
@@ -352,8 +346,7 @@ class Memory {
     const effects: Rendering = (entity, of, at) => this.#ask(entity, type, of, at).commit?.effects ?? [];
     const template = Template.of(this.#plan, type, told, effects);
     if (template === undefined) return null;
-    const copy = { ...standing, entries: [...standing.entries] };
-    const same = sent(template, copy, context, params, params, true);
+    const same = sent(template, standing, context, params, params, true);
     return JSON.stringify(same) === JSON.stringify(told) ? template : null;
   }
 

@@ -1,7 +1,7 @@
 // What the core answered, as a template for the same step of another entity or another time.
 
 import type { Members } from "./plain.ts";
-import type { Entry, Standing } from "./standing.ts";
+import { type Entry, type GivenEntry, shown, type Standing } from "./standing.ts";
 import type { Plan, Told } from "./steps.ts";
 import type * as typed from "./typed.ts";
 
@@ -42,6 +42,8 @@ export class Template {
   readonly #order: readonly number[];
   readonly #state: unknown;
   readonly #starts: readonly Start[];
+  /** By region: the last start of its; -1 where it has none. */
+  readonly #last: readonly number[];
   /** What the keys of its rows begin with. */
   readonly #key: string;
   readonly #answer: typed.Answer;
@@ -84,6 +86,9 @@ export class Template {
       if (join !== undefined) joins += 1;
       return { region, regionText: JSON.stringify(row.region), state: row.to_state, delay, join };
     });
+    this.#last = this.#regions.map((_, region) =>
+      this.#starts.findLastIndex((start) => start.region === region),
+    );
     this.#key = `["evt",${JSON.stringify(type)},`;
     this.#answer = answer;
     this.#commit = told.commit;
@@ -91,17 +96,23 @@ export class Template {
     this.#rendered = (told.commit?.effects.length ?? 0) > 0;
   }
 
-  /** The entity after the event. The standing is used up: its entries become those of what it gives. */
+  /** The entity after the event. */
   snapshot(standing: Standing, context: Members): typed.Snapshot {
     const { entries, next, now } = standing;
     const version = this.#version(standing);
     const starts = this.#starts;
-    for (let place = 0; place < starts.length; place += 1) {
-      const start = starts[place] as Start;
-      const key = this.#keyOf(place, version, next, now);
-      entries[start.region] = entered(start, next + place, now, key);
+    const current: Entry[] = [];
+    for (let region = 0; region < entries.length; region += 1) {
+      const place = this.#last[region] as number;
+      const start = starts[place];
+      const entry =
+        start === undefined
+          ? shown(entries[region] as GivenEntry)
+          : entered(start, next + place, now, this.#keyOf(place, version, next, now));
+      current.push(entry);
     }
-    return this.#shown(standing, context, version, starts.length > 0 ? now : standing.updatedAt);
+    const updatedAt = starts.length > 0 ? now : standing.updatedAt;
+    return this.#shown(standing, context, current, version, updatedAt);
   }
 
   /** What the rest of the answer is made from. */
@@ -120,13 +131,10 @@ export class Template {
   /** The entity before the event, where effects will be rendered from it. */
   before(standing: Standing, context: Members, nested: boolean): object | undefined {
     if (!this.#rendered) return undefined;
-    const entries = standing.entries.map((entry) => ({ ...entry }));
-    const kept = nested ? (JSON.parse(JSON.stringify(context)) as Members) : { ...context };
-    const copy = { ...standing, entries };
-    return {
-      ...this.#shown(copy, kept, standing.version, standing.updatedAt),
-      current_state: copied(this.#answer.previous_state),
-    };
+    const kept = nested ? copied(context) : { ...context };
+    const entries = standing.entries.map(shown);
+    const before = this.#shown(standing, kept, entries, standing.version, standing.updatedAt);
+    return { ...before, current_state: copied(this.#answer.previous_state) };
   }
 
   /** The answer. */
@@ -179,8 +187,14 @@ export class Template {
     return `["join",${start.regionText},${first},${start.join}]`;
   }
 
-  #shown(standing: Standing, context: Members, version: number, updatedAt: number): typed.Snapshot {
-    const { tenantId, entityId, revision, createdAt, entries } = standing;
+  #shown(
+    standing: Standing,
+    context: Members,
+    entries: readonly Entry[],
+    version: number,
+    updatedAt: number,
+  ): typed.Snapshot {
+    const { tenantId, entityId, revision, createdAt } = standing;
     const state = this.#parallel ? { ...(this.#state as object) } : this.#state;
     const regions = this.#parallel ? this.#named(entries) : { _: entries[0] };
     if (tenantId === undefined && revision === undefined && createdAt !== undefined) {
