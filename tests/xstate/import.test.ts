@@ -413,6 +413,20 @@ const NOT_CARRIED: Record<string, [config: object, ...listed: string[]]> = {
     "$.states.a.onEntry: `onEntry`",
     "$.states.a.on.e.cond: `cond`",
   ],
+  "what is no transition": [
+    { states: { a: { on: { e: 5, f: { target: { to: "b" } }, g: [null, "b"] }, after: 5 }, b: { on: [] } } },
+    "$.context: events that do not change the context",
+    "$.states.a.after: `5`",
+    "$.states.a.on.e: `5`",
+    '$.states.a.on.f: transition to `{"to":"b"}`',
+    "$.states.a.on.g[0]: `null`",
+    "$.states.b.on: `[]`",
+  ],
+  "names that are too long": [
+    { states: { a: { on: { ["e".repeat(129)]: on("b") } }, b: {}, ["c".repeat(129)]: {} } },
+    `$.states.a.on.${"e".repeat(129)}: event \`${"e".repeat(129)}\``,
+    `$.states.${"c".repeat(129)}: the name \`${"c".repeat(129)}\``,
+  ],
 };
 
 for (const [name, [config, ...expected]] of Object.entries(NOT_CARRIED)) {
@@ -440,6 +454,49 @@ test("names the machine and its children by the id that is given", () => {
     [definition, ...machines].map(({ machine_id }) => machine_id),
     ["shop", "shop.a"],
   );
+});
+
+test("leaves a transition out whose condition XState v5 does not know", () => {
+  const states = {
+    a: { on: { e: [on("b", { cond: "isBig" }), on("b", { in: "#m.b" }), on("c")] } },
+    b: {},
+    c: {},
+  };
+  const { definition } = importXState({ id: "m", initial: "a", states }, remember);
+  assert.deepEqual(definition.transitions, [{ from: "a", to: "c", on: "e" }]);
+});
+
+test("refuses options that are wrong", () => {
+  const config = { initial: "a", states: { a: { on: { e: { target: "a", guard: "g" } } } } };
+  const looped: Record<string, unknown> = {};
+  looped["all"] = [looped];
+  const wrong: [options: unknown, said: RegExp][] = [
+    [null, /^options: it is `null`; expected an object$/],
+    [{ guard: {} }, /^options: it is `guard`; expected `machineId`, `guards`, `actions`, `delays`$/],
+    [{ machineId: 5 }, /^machineId: it is `5`/],
+    [{ guards: [] }, /^guards: it is `\[\]`/],
+    [{ guards: { g: "x" } }, /^guards\.g: it is `x`; expected a comparison/],
+    [{ guards: { g: { field: "a", op: "eq" } } }, /^guards\.g: /],
+    [{ guards: { g: { all: [5] } } }, /^guards\.g: /],
+    [{ guards: { g: looped } }, /^guards\.g: it is an object/],
+    [{ guards: { g: () => true } }, /^guards\.g: it is `true`/],
+    [{ actions: { a: "merged" } }, /^actions\.a: it is `merged`; expected "merge"/],
+  ];
+  for (const [options, said] of wrong) {
+    assert.throws(
+      () => importXState(config, options as ImportOptions),
+      (error) =>
+        error instanceof StatewrightError && error.code === "BAD_REQUEST" && said.test(error.message),
+      String(said),
+    );
+  }
+});
+
+test("lists a `meta` that holds itself", () => {
+  const meta: Record<string, unknown> = {};
+  meta["self"] = meta;
+  const imported = importXState({ initial: "a", meta, states: { a: { meta: { when: () => 5 } } } });
+  assert.deepEqual(listed(imported), ["$.meta: `meta`", "$.states.a.meta: `meta`"]);
 });
 
 test("takes any JSON, or says that it is no machine", () => {

@@ -4,7 +4,7 @@ import type { Definition } from "./definition.ts";
 import type { GuardTable } from "./import-xstate/guards.ts";
 import { Machines } from "./import-xstate/machines.ts";
 import type { ActionTable } from "./import-xstate/moves.ts";
-import { Nodes, isObject, refusal } from "./import-xstate/nodes.ts";
+import { Nodes, isObject, refusal, wrongOption } from "./import-xstate/nodes.ts";
 import { type NotCarried, Notes, shown } from "./import-xstate/notes.ts";
 
 export type { GuardTable } from "./import-xstate/guards.ts";
@@ -44,9 +44,10 @@ export interface Imported {
  * What the definitions say behaves as in XState, so far as `notCarried` does not say otherwise; tests run both side by
  * side. It only reads: no function of the config is called.
  *
- * @throws StatewrightError `BAD_REQUEST` where the value is no config of a machine.
+ * @throws StatewrightError `BAD_REQUEST` where the value is no config of a machine, or an option is wrong.
  */
 export function importXState(machine: unknown, options: ImportOptions = {}): Imported {
+  check(options);
   const notes = new Notes();
   const { config, delays } = configOf(machine);
   if (!isObject(config["states"]) && config["type"] !== "parallel") {
@@ -75,6 +76,25 @@ export function importXState(machine: unknown, options: ImportOptions = {}): Imp
     context: contextOf(config, notes),
     notCarried: notes.list,
   };
+}
+
+/** Options come from files, too: what is misspelt there would be missed in silence. */
+function check(options: unknown): void {
+  if (!isObject(options)) throw wrongOption("options", options, "an object");
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (name === "machineId") {
+      if (typeof value !== "string") throw wrongOption(name, value, "a text");
+    } else if (name === "guards" || name === "actions" || name === "delays") {
+      if (!isObject(value)) throw wrongOption(name, value, "an object");
+    } else {
+      throw wrongOption("options", name, "`machineId`, `guards`, `actions`, `delays`");
+    }
+  }
+  for (const [name, action] of Object.entries(isObject(options["actions"]) ? options["actions"] : {})) {
+    const isAction = action === "merge" || (isObject(action) && typeof action["type"] === "string");
+    if (!isAction) throw wrongOption(`actions.${name}`, action, '"merge", or an action of a definition');
+  }
 }
 
 /** The config of what `createMachine` made, or the value itself. */

@@ -1,7 +1,7 @@
 // Guards by name: what the table says of them, and what XState's own combinations of them become.
 
 import type { Guard } from "../definition.ts";
-import { isObject } from "./nodes.ts";
+import { isObject, wrongOption } from "./nodes.ts";
 import { type Notes, shown } from "./notes.ts";
 
 /** What each guard of a config means, by its name; a function is asked with the guard's `params`. */
@@ -31,7 +31,7 @@ export function carryGuard(
   const named = nameOf(guard);
   if (named !== undefined) {
     const entry = Object.hasOwn(table, named.name) ? table[named.name] : undefined;
-    if (entry !== undefined) return { guard: typeof entry === "function" ? entry(named.params) : entry };
+    if (entry !== undefined) return { guard: checked(named.name, entry, named.params) };
     const why = "the table of guards does not say what it means; without it, its transition is left out";
     notes.add(path, `guard \`${named.name}\``, why);
     return undefined;
@@ -44,6 +44,20 @@ export function carryGuard(
   const why = "a function cannot be carried over; give it a name, and the table of guards its meaning";
   notes.add(path, `guard ${shown(guard)}`, why);
   return undefined;
+}
+
+/** A guard of the table: what it holds is the caller's, and may be anything. */
+function checked(name: string, entry: GuardTable[string], params: unknown): Guard {
+  const guard = typeof entry === "function" ? entry(params) : entry;
+  if (isGuard(guard)) return guard;
+  throw wrongOption(`guards.${name}`, guard, "a comparison, or `all` or `any` of guards");
+}
+
+function isGuard(value: unknown, depth = 0): value is Guard {
+  if (!isObject(value) || depth > 32) return false;
+  const members = value["all"] ?? value["any"];
+  if (members !== undefined) return Array.isArray(members) && members.every((one) => isGuard(one, depth + 1));
+  return typeof value["field"] === "string" && typeof value["op"] === "string" && "value" in value;
 }
 
 function nameOf(guard: unknown): { name: string; params: unknown } | undefined {

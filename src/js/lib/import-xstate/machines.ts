@@ -15,7 +15,7 @@ import {
   nameOf,
   restsOf,
 } from "./moves.ts";
-import { type Candidate, type Node, below, isBelow, isObject, listOf } from "./nodes.ts";
+import { type Candidate, type Node, below, isBelow, isObject, listOf, nameFault } from "./nodes.ts";
 import { shown } from "./notes.ts";
 
 /** How deep managed children may lie. */
@@ -347,7 +347,7 @@ export class Machines {
           ? "names that begin with `$` are the engine's own"
           : event.startsWith("xstate.")
             ? "it is an event of XState's own"
-            : undefined;
+            : nameFault(event);
     if (why === undefined) return true;
     for (const node of chain) {
       if (node.on.has(event))
@@ -610,9 +610,10 @@ function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0;
 }
 
-function isJson(value: unknown): boolean {
+function isJson(value: unknown, depth = 0): boolean {
   if (value === null || ["string", "boolean"].includes(typeof value)) return true;
   if (typeof value === "number") return Number.isFinite(value);
-  if (Array.isArray(value)) return value.every(isJson);
-  return isObject(value) && Object.values(value).every(isJson);
+  // What holds itself ends here as well.
+  if (typeof value !== "object" || depth > 100) return false;
+  return Object.values(value).every((part) => isJson(part, depth + 1));
 }

@@ -41,6 +41,9 @@ export interface Node {
   readonly onDone: readonly Candidate[];
 }
 
+/** How many bytes a name has at most. */
+const LONGEST_NAME = 128;
+
 /** Keys of a state node that are read somewhere, or have no meaning at run time. */
 const KNOWN = new Set([
   "after",
@@ -63,6 +66,9 @@ const KNOWN = new Set([
   "target",
   "type",
 ]);
+
+/** Keys of a transition that made it conditional in XState v4. */
+const OF_V4: ReadonlySet<string> = new Set(["cond", "in"]);
 
 /** Those that only a root has. */
 const KNOWN_OF_ROOT = new Set(["context", "schemas", "types", "version"]);
@@ -91,6 +97,12 @@ export function refusal(message: string): StatewrightError {
     retry: false,
   } as const;
   return new StatewrightError(error, 400);
+}
+
+/** What is wrong with an option. */
+export function wrongOption(name: string, value: unknown, expected: string): StatewrightError {
+  const message = `${name}: it is ${shown(value)}; expected ${expected}`;
+  return new StatewrightError({ code: "BAD_REQUEST", message, retry: false }, 400);
 }
 
 /** The nodes of a config, root first. */
@@ -131,6 +143,8 @@ export class Nodes {
     this.all.push(node);
     if (keys.length > DEEPEST) throw refusal(`states lie more than ${DEEPEST} levels deep`);
     this.ids.set(node.id, node);
+    const fault = nameFault(key);
+    if (fault !== undefined && parent !== undefined) this.notes.add(path, `the name ${shown(key)}`, fault);
     for (const unknown of Object.keys(config)) {
       if (KNOWN.has(unknown) || (parent === undefined && KNOWN_OF_ROOT.has(unknown))) continue;
       this.notes.add(below(path, unknown), `\`${unknown}\``, "statewright has nothing that it could become");
@@ -159,8 +173,11 @@ export class Nodes {
   private table(node: Node, name: "on" | "after"): Map<string, Candidate[]> {
     const read = new Map<string, Candidate[]>();
     const value = node.config[name];
-    if (!isObject(value)) return read;
     const path = below(node.path, name);
+    if (!isObject(value)) {
+      if (value !== undefined) this.notes.add(path, shown(value), "an object of transitions is needed");
+      return read;
+    }
     for (const [key, entry] of Object.entries(value)) {
       // Nothing under an event is a transition too: the one that takes the event and does nothing.
       read.set(key, this.candidates(node, entry ?? {}, below(path, key)));
@@ -170,27 +187,42 @@ export class Nodes {
 
   private candidates(source: Node, value: unknown, path: string): Candidate[] {
     const entries = Array.isArray(value) ? value : value === undefined ? [] : [value];
-    return entries.map((entry: unknown, index) => {
+    return entries.flatMap((entry: unknown, index): Candidate[] => {
       const at = Array.isArray(value) ? below(path, index) : path;
+      if (typeof entry !== "string" && !isObject(entry)) {
+        this.notes.add(at, shown(entry), "a transition is a target or an object");
+        return [];
+      }
       const given: Record<string, unknown> = isObject(entry) ? entry : { target: entry };
+      const targets = listOf(given["target"]).filter((target) => target !== null);
+      const wrong = targets.find((target) => typeof target !== "string");
+      if (wrong !== undefined) {
+        this.notes.add(at, `transition to ${shown(wrong)}`, "a target is a text");
+        return [];
+      }
       for (const key of Object.keys(given)) {
         if (["target", "guard", "actions", "reenter", "description", "meta"].includes(key)) continue;
-        this.notes.add(below(at, key), `\`${key}\``, "it is no key of a transition of XState v5");
+        const why = OF_V4.has(key)
+          ? "it is a condition of XState v4; as `guard` it is carried over, and until then its transition is left out"
+          : "it is no key of a transition of XState v5";
+        this.notes.add(below(at, key), `\`${key}\``, why);
       }
+      // Without its condition it would be taken more often than it was.
+      if ([...OF_V4].some((key) => given[key] !== undefined)) return [];
       if (given["meta"] !== undefined) {
         this.notes.add(below(at, "meta"), "`meta` of a transition", "a transition has a `description` only");
       }
-      return {
-        path: at,
-        source,
-        targets: listOf(given["target"]).map((target) =>
-          typeof target === "string" ? target : shown(target),
-        ),
-        guard: given["guard"],
-        actions: listOf(given["actions"]),
-        reenter: given["reenter"] === true,
-        description: typeof given["description"] === "string" ? given["description"] : undefined,
-      };
+      return [
+        {
+          path: at,
+          source,
+          targets: targets.filter((target) => typeof target === "string"),
+          guard: given["guard"],
+          actions: listOf(given["actions"]),
+          reenter: given["reenter"] === true,
+          description: typeof given["description"] === "string" ? given["description"] : undefined,
+        },
+      ];
     });
   }
 
@@ -218,6 +250,14 @@ function kindOf(config: Readonly<Record<string, unknown>>, hasStates: boolean): 
   if (type === "parallel" || type === "final" || type === "history") return type;
   if (config["history"] !== undefined && config["history"] !== false) return "history";
   return hasStates ? "compound" : "atomic";
+}
+
+/** What keeps a text from being a name in a definition. */
+export function nameFault(name: string): string | undefined {
+  if (name === "") return "a name is not empty; the definition has a fault there";
+  return new TextEncoder().encode(name).length > LONGEST_NAME
+    ? `a name has at most ${LONGEST_NAME} bytes; the definition has a fault there`
+    : undefined;
 }
 
 /** The keys of a path of states; a backslash takes a dot literally. */

@@ -34,5 +34,10 @@ export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null && "type" in value && typeof value.type === "string") {
     return `\`${value.type}\``;
   }
-  return `\`${JSON.stringify(value) ?? String(value)}\``;
+  try {
+    return `\`${JSON.stringify(value) ?? String(value)}\``;
+  } catch {
+    // It refers to itself, or holds what JSON has no form for.
+    return typeof value === "object" ? "an object" : `\`${String(value)}\``;
+  }
 }
