@@ -12,7 +12,7 @@ help:
 	@echo "make run     the service on this machine (PORT, API_KEY, DATA, TIMEOUT_INTERVAL_SECS)"
 	@echo "make test    make check, and every test"
 	@echo "make check   formatting, lints, types and licences"
-	@echo "make bench   the benchmarks: core and service"
+	@echo "make bench   the benchmarks: core, service and package"
 	@echo "make deploy  to Cloudflare Workers (docs/deploy.md)"
 
 setup:
@@ -55,6 +55,7 @@ format: setup
 bench: build
 	cargo bench -p statewright-core
 	$(NODE) tests/load/bench.ts
+	$(NODE) tests/load/js.ts
 
 deploy: build
 	@$(NODE) scripts/deploy.ts

@@ -19,6 +19,7 @@ const SOURCES = [
   "docs/openapi.json",
   "scripts/build.ts",
   "scripts/order.ts",
+  "scripts/wasm-module.ts",
 ];
 /** Puts like functions next to each other, and drops all names. */
 function order(module: string, wasmOpt: string): void {

@@ -3,86 +3,25 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 
+import {
+  CODE,
+  CUSTOM,
+  FUNCTION_NAMES,
+  importedFunctions,
+  IMPORTS,
+  leb,
+  Reader,
+  type Body,
+} from "./wasm-module.ts";
+
 /** Bytes of a shingle: what two functions can have in common. */
 const SHINGLE = 6;
 /** One shingle in so many is looked at. */
-const SAMPLED = 2;
+const SAMPLED = 1;
 /** A shingle that more functions have than this tells nothing apart. */
-const MOST_COMMON = 60;
+const MOST_COMMON = 200;
 /** Bytes of code that a function is compared with, about gzip's window. */
 const WINDOW = 30_000;
-
-const CUSTOM = 0;
-const IMPORTS = 2;
-const CODE = 10;
-const FUNCTION_NAMES = 1;
-
-/** A function's body: where it begins and ends. */
-type Body = readonly [begin: number, end: number];
-
-class Reader {
-  readonly bytes: Uint8Array;
-  at: number;
-
-  constructor(bytes: Uint8Array, at: number) {
-    this.bytes = bytes;
-    this.at = at;
-  }
-
-  byte(): number {
-    const byte = this.bytes[this.at];
-    if (byte === undefined) throw new Error("the module ends early");
-    this.at += 1;
-    return byte;
-  }
-
-  /** An unsigned number in LEB128. */
-  number(): number {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.byte();
-      value += (byte & 127) * 2 ** shift;
-      if (byte < 128) return value;
-    }
-  }
-
-  /** Passes over a text. */
-  skip(): void {
-    const length = this.number();
-    this.at += length;
-  }
-}
-
-function leb(value: number): number[] {
-  const bytes: number[] = [];
-  for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) | 128);
-  bytes.push(value);
-  return bytes;
-}
-
-/** How many functions are imported; they stand before the module's own. */
-function importedFunctions(reader: Reader): number {
-  let functions = 0;
-  for (let left = reader.number(); left > 0; left -= 1) {
-    reader.skip();
-    reader.skip();
-    const kind = reader.byte();
-    if (kind === 0) {
-      reader.number();
-      functions += 1;
-    } else if (kind === 1 || kind === 2) {
-      if (kind === 1) reader.byte();
-      const bounded = reader.byte() & 1;
-      reader.number();
-      if (bounded) reader.number();
-    } else {
-      // A global has a type and whether it is mutable; a tag has an attribute and a type.
-      reader.byte();
-      reader.number();
-    }
-  }
-  return functions;
-}
 
 /** Each function's shingles that it has in common with others. */
 function shingles(bytes: Uint8Array, bodies: readonly Body[]): Uint32Array[] {

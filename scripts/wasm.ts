@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 
 import { nameByPlace } from "./order.ts";
+import { trapPanics } from "./panics.ts";
 import { ROOT, WASM_DIR } from "./paths.ts";
 import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
 
@@ -40,7 +41,14 @@ export const CRATES = {
 export type CrateName = keyof typeof CRATES;
 
 /** What every one of them depends on. */
-const SHARED = ["Cargo.toml", "Cargo.lock", "scripts/wasm.ts", "scripts/order.ts"];
+const SHARED = [
+  "Cargo.toml",
+  "Cargo.lock",
+  "scripts/wasm.ts",
+  "scripts/order.ts",
+  "scripts/panics.ts",
+  "scripts/wasm-module.ts",
+];
 const TARGET = "wasm32-unknown-unknown";
 const FEATURES = [
   "bulk-memory",
@@ -76,17 +84,21 @@ function build(crate: CrateName): void {
   console.log(`build: compiling ${name}`);
   run("cargo", ["build", "--quiet", "--locked", "--release", "--target", TARGET, "-p", name], {
     CARGO_PROFILE_RELEASE_OPT_LEVEL: level,
-    CARGO_PROFILE_RELEASE_STRIP: "symbols",
   });
+  // With its names, which tell panics from the rest.
   const compiled = join(ROOT, "target", TARGET, "release", `${name.replaceAll("-", "_")}.wasm`);
   // Beside what is in use, which is replaced at once when all is done.
   const scratch = join(WASM_DIR, `${crate}.new`);
   mkdirSync(scratch, { recursive: true });
+  const named = join(scratch, "named.wasm");
+  copyFileSync(compiled, named);
+  if (trapPanics(named) === 0) throw new Error("no panic was found; has Rust other names for its functions?");
   const flags = ["--target", "web", "--out-dir", scratch, "--out-name", crate];
   run(join(ROOT, "target", "tools", "bin", "wasm-bindgen"), [
-    compiled,
+    named,
     ...flags,
     "--omit-default-module-path",
+    "--remove-name-section",
     "--remove-producers-section",
   ]);
   const bound = join(scratch, `${crate}_bg.wasm`);
