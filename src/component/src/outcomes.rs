@@ -332,6 +332,7 @@ impl From<CommitView> for wit::Commit {
 pub(crate) fn seen_in(row: wit::Row) -> Result<SeenRow, Error> {
     Ok(SeenRow {
         event_params: object("history", &row.event_params)?.into(),
+        entered: Some((row.region, row.to_state)),
         machine_id: row.machine_id,
         entity_id: row.entity_id,
         identity_key: row.identity_key,

@@ -431,6 +431,101 @@ fn m9_a_child_that_sleeps_wakes_also_from_what_a_service_shows() {
 }
 
 #[test]
+fn r9b_a_history_remembers_generations_that_a_tree_does_not_know_any_more() {
+    let mut definition = case();
+    definition["sub_machines"]["settling"]["reentry"] = json!("fresh");
+    let blueprint = Blueprint::compile(&[definition, bundle()]).unwrap();
+    let (mut living, _) = blueprint.create("c-1", Map::new(), NOW).unwrap();
+    let mut history = Vec::new();
+    let go = |living: &mut Living, event: Value, history: &mut Vec<SeenRow>| {
+        let sent = json_of(&living.send(&event, history, NOW).unwrap());
+        if let Some(rows) = sent["commit"].get("rows") {
+            history.extend(SeenRow::list(rows).unwrap());
+        }
+        *living = stored(&blueprint, living);
+        sent
+    };
+    let first =
+        json!({"event_type": "again", "target": [{"state": "settling"}], "timestamp": 5, "params": {"n": 1}});
+    assert_eq!(go(&mut living, first.clone(), &mut history)["outcome"], "applied");
+    for event_type in ["reopen", "settle", "reopen", "settle"] {
+        let sent = go(&mut living, json!({"event_type": event_type}), &mut history);
+        assert_eq!(sent["outcome"], "applied");
+    }
+    assert_eq!(living.tree().len(), 2, "two generations are forgotten");
+    let replay = go(&mut living, first.clone(), &mut history);
+    assert_eq!(replay["outcome"], "duplicate");
+    assert_eq!(replay["answer"]["target"]["entity_id"], "c-1::sub::settling");
+    // It was made, took the event, and was cancelled.
+    assert_eq!(
+        (
+            &replay["answer"]["current_state"],
+            &replay["answer"]["state_version"]
+        ),
+        (&json!("packing"), &json!(3))
+    );
+    let mut other = first.clone();
+    other["params"]["n"] = json!(2);
+    assert_eq!(
+        go(&mut living, other, &mut history)["error"]["code"],
+        "EVENT_IDENTITY_CONFLICT"
+    );
+    // An entry of its own has not seen it.
+    let now = living.snapshot().region_entries.values().next().unwrap().seq;
+    let mut here = first;
+    here["target"][0]["seq"] = json!(now);
+    assert_eq!(go(&mut living, here, &mut history)["outcome"], "applied");
+}
+
+#[test]
+fn a_definition_is_no_larger_than_a_service_takes() {
+    let mut large = order();
+    large["note"] = json!("x".repeat(262_144));
+    let error = Blueprint::compile(&[large.clone()]).expect_err("it is too large");
+    assert_eq!(error.code().name(), "PAYLOAD_TOO_LARGE");
+    let (faults, _) = statewright_core::snapshot::validate(&large);
+    assert!(faults[0].problem.contains("262144"), "{faults:?}");
+    let text = |bytes: usize| {
+        let mut fits = order();
+        fits["note"] = json!("x".repeat(bytes));
+        fits
+    };
+    // To the byte as it is written, whatever a service adds.
+    let room = 262_144 - text(0).to_string().len();
+    let error = |bytes: usize| {
+        let mut definition = text(bytes);
+        definition["content_hash"] = json!("sha256:0");
+        Blueprint::compile(&[definition])
+            .err()
+            .map(|error| error.code().name())
+    };
+    assert_ne!(error(room), Some("PAYLOAD_TOO_LARGE"));
+    assert_eq!(error(room + 1), Some("PAYLOAD_TOO_LARGE"));
+}
+
+#[test]
+fn numbers_beyond_what_is_counted_fail_closed() {
+    let blueprint = Blueprint::compile(&[order()]).unwrap();
+    let (living, _) = blueprint.create("o-1", Map::new(), NOW).unwrap();
+    let changes: [&dyn Fn(&mut Snapshot); 4] = [
+        &|snapshot| snapshot.state_version.0 = 0,
+        &|snapshot| snapshot.state_version.0 = u64::MAX,
+        &|snapshot| snapshot.updated_at = Millis(i64::MIN),
+        &|snapshot| {
+            for entry in snapshot.region_entries.values_mut() {
+                entry.seq.0 = 0;
+            }
+        },
+    ];
+    for change in changes {
+        let mut snapshot = living.snapshot();
+        change(&mut snapshot);
+        let error = blueprint.restore(&snapshot).expect_err("it is none");
+        assert_eq!(error.code().name(), "CORRUPT_INSTANCE");
+    }
+}
+
+#[test]
 fn what_does_not_agree_fails_closed() {
     let blueprint = Blueprint::compile(&[case(), bundle()]).unwrap();
     let (living, _) = blueprint.create("c-1", Map::new(), NOW).unwrap();

@@ -9,7 +9,7 @@ use super::effects::{Outgoing, Source};
 use super::family::{Family, Name, name_of};
 use super::{REVISION, json_of};
 use crate::commit::Refusal;
-use crate::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use crate::definition::{Definition, SERVER_KEYS, Valid};
 use crate::entity::Params;
 use crate::error::Error;
 use crate::family::{Family as Relatives, check};
@@ -17,7 +17,7 @@ use crate::fault::Warning;
 use crate::ids::{CHILD_MARK, EntityId, MachineId, Millis};
 use crate::machine::Machine;
 use crate::request::{self, CreateEntity, EventRequest, Fields, check_given};
-use crate::snapshot::{Blueprint, Decided, Kept, OutcomeName};
+use crate::snapshot::{Blueprint, Decided, Kept, OutcomeName, check_size};
 use crate::sorted::{SortedMap, sort_by_key};
 use crate::step::Event;
 use crate::target;
@@ -80,14 +80,7 @@ impl World {
             }
             other => other.clone(),
         };
-        let bytes = request::json_bytes(&own);
-        if bytes > MAX_DEFINITION_BYTES {
-            return Err(Error::TooLarge {
-                what: "the definition",
-                bytes,
-                most: MAX_DEFINITION_BYTES,
-            });
-        }
+        check_size(&own)?;
         let valid = Definition::read(&own).map_err(Error::InvalidDefinition)?;
         let mut relatives = Relatives::default();
         for (id, other) in &self.machines {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::read::SeenRow;
+use super::history::{SeenRow, past_replay, seen_in};
 use super::told::{CommitView, Kept, commit_view};
 use super::view::{Order, Snapshot, snapshot};
 use crate::answer::Answer;
@@ -117,6 +117,23 @@ pub struct Decided {
     pub outcome: OutcomeName,
 }
 
+impl Decided {
+    /// What is decided of a replay, where it is answered as one or conflicts.
+    fn replay(answer: Result<Answer, Error>) -> Self {
+        Self {
+            timeouts: Vec::new(),
+            before: Vec::new(),
+            commit: None,
+            outcome: if answer.is_ok() {
+                OutcomeName::Duplicate
+            } else {
+                OutcomeName::Refused
+            },
+            answer,
+        }
+    }
+}
+
 /// The commits that an event leaves behind, whatever becomes of it.
 #[derive(Default)]
 struct Standing {
@@ -172,7 +189,10 @@ impl Living {
             .collect();
         let known = self.tree.clone();
         let seen = |entity: EntityIx| seen_in(&known, &rows, entity);
-        let decided = self.event(EntityIx::ROOT, &request, &seen, now);
+        let decided = match past_replay(self, &request, history, &seen, now) {
+            Some(answer) => Decided::replay(answer),
+            None => self.event(EntityIx::ROOT, &request, &seen, now),
+        };
         let views = |kept: Vec<Kept>| kept.into_iter().map(|kept| kept.view).collect();
         let (answer, error) = match decided.answer {
             Ok(answer) => (Some(answer), None),
@@ -558,32 +578,4 @@ pub(crate) struct FiredDue {
     pub(crate) parked: usize,
     /// Whether more are due.
     pub(crate) more: bool,
-}
-
-/// What an entity of a tree remembers by rows that have an event's identity: its own, and what its legacy children handled for it
-/// (M11). An event without a target gets to a legacy child by those above it alone.
-fn seen_in(tree: &Tree, rows: &[&SeenRow], entity: EntityIx) -> Option<Arc<Params>> {
-    // What was made since remembers nothing.
-    if entity.place() >= tree.len() {
-        return None;
-    }
-    let row_of = |ix: EntityIx| {
-        let of = tree.entity(ix);
-        rows.iter()
-            .find(|row| row.entity_id == of.id().as_str() && row.machine_id == of.machine().id().as_str())
-    };
-    let own = row_of(entity);
-    let handed_on = || {
-        let mended = tree.entity(entity).machine().rules().mended_children;
-        let legacy = |ix: &EntityIx| {
-            let mut up = std::iter::successors(Some(*ix), |ix| {
-                let place = tree.place(*ix).filter(|place| !place.managed)?;
-                Some(place.parent)
-            });
-            mended && up.any(|above| above == entity)
-        };
-        let below = tree.entities().map(|(ix, _)| ix);
-        below.filter(legacy).find_map(row_of)
-    };
-    own.or_else(handed_on).map(|row| Arc::clone(&row.event_params))
 }

@@ -24,6 +24,7 @@
 //! # }
 //! ```
 
+mod history;
 mod living;
 mod read;
 mod told;
@@ -35,7 +36,7 @@ use serde_json::Value;
 
 use crate::cascade;
 use crate::definition::shape::shortened;
-use crate::definition::{Definition, Valid};
+use crate::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
 use crate::entity::{Configuration, Entity, Params};
 use crate::error::Error;
 use crate::family::{Family, check};
@@ -47,8 +48,8 @@ use crate::sorted::SortedMap;
 use crate::tree::{Library, Tree};
 use crate::{diagram, request};
 
+pub use history::SeenRow;
 pub use living::{ADVANCE_LIMIT, Advanced, Decided, DueView, Living, NO_TENANT, OutcomeName, Sent};
-pub use read::SeenRow;
 pub use told::{CommitView, EffectView, Kept, RowView, VersionView};
 pub(crate) use view::entity_view;
 pub use view::{EntryOfParent, EntryView, InstanceView, LegacyView, Snapshot};
@@ -66,11 +67,12 @@ impl Blueprint {
     /// definition names and is not given is missed only when a child of it is to start (S2.49).
     ///
     /// # Errors
-    /// A definition has faults. Their paths begin with `$` in the first, and with `machines[0]` in the one after it.
+    /// A definition is too large, or has faults. Their paths begin with `$` in the first, and with `machines[0]` in the one after it.
     pub fn compile(documents: &[Value]) -> Result<Self, Error> {
         let mut family: SortedMap<String, Valid> = SortedMap::new();
         let mut order = Vec::new();
         for (place, document) in documents.iter().enumerate() {
+            check_size(document)?;
             let valid = Definition::read(document).map_err(|faults| invalid(place, faults))?;
             let id = valid.definition.machine_id.clone();
             if family.contains_key(&id) {
@@ -196,10 +198,46 @@ impl Blueprint {
 /// # Errors
 /// Never: faults are what is answered.
 pub fn validate(document: &Value) -> (Vec<Fault>, Vec<Warning>) {
+    if let Err(error) = check_size(document) {
+        let fault = Fault {
+            path: "$".to_owned(),
+            problem: error.to_string(),
+            expected: "a smaller one: its actions' templates, and texts that nothing reads, count as well"
+                .to_owned(),
+        };
+        return (vec![fault], Vec::new());
+    }
     match Definition::read(document).and_then(|valid| check(valid, &Family::default())) {
         Ok(valid) => (Vec::new(), valid.warnings),
         Err(faults) => (faults, Vec::new()),
     }
+}
+
+/// Whether a definition is as large as one may be, without the keys that a service adds.
+pub(crate) fn check_size(document: &Value) -> Result<(), Error> {
+    let bytes = match document {
+        Value::Object(object) => {
+            let own = object
+                .iter()
+                .filter(|(key, _)| !SERVER_KEYS.contains(&key.as_str()));
+            // With the quotes, the colon and the comma.
+            own.fold(1, |bytes: usize, (key, value)| {
+                let own = json_bytes(key)
+                    .saturating_add(json_bytes(value))
+                    .saturating_add(2);
+                bytes.saturating_add(own)
+            })
+        }
+        other => json_bytes(other),
+    };
+    if bytes > MAX_DEFINITION_BYTES {
+        return Err(Error::TooLarge {
+            what: "the definition",
+            bytes,
+            most: MAX_DEFINITION_BYTES,
+        });
+    }
+    Ok(())
 }
 
 /// Where a path of a definition is, told to who gave several.

@@ -79,7 +79,7 @@ impl Fields<'_> {
     }
 }
 
-fn fields<'a>(path: &'a str, value: &'a Value) -> Result<Fields<'a>, Error> {
+pub(super) fn fields<'a>(path: &'a str, value: &'a Value) -> Result<Fields<'a>, Error> {
     match value {
         Value::Object(object) => Ok(Fields { path, object }),
         other => Err(Error::invalid(
@@ -185,12 +185,22 @@ fn state_view(fields: Fields<'_>) -> Result<StateView, Error> {
     }
 }
 
+/// How well the time of an entry is known.
+const EXACT: &str = "exact";
+
 fn entry_view(fields: Fields<'_>) -> Result<EntryView, Error> {
+    match fields.optional_text("basis")? {
+        None | Some(EXACT) => {}
+        Some(other) => {
+            let problem = format!("it is `{}`", shortened(other));
+            return Err(Error::invalid(fields.key("basis"), problem, format!("`{EXACT}`")));
+        }
+    }
     Ok(EntryView {
         state: fields.shared("state")?,
         seq: Seq(fields.counted("seq")?),
         entered_at: fields.some_time("entered_at")?,
-        basis: "exact",
+        basis: EXACT,
         row: fields.whole("row", 0)?.map(i64::unsigned_abs),
         key: fields
             .optional_text("key")?
@@ -238,43 +248,6 @@ fn entry_of_parent(fields: Fields<'_>) -> Result<EntryOfParent, Error> {
     })
 }
 
-/// A row of an entity's history that remembers an event, so that its replay is known (I1).
-#[derive(Debug, Clone)]
-pub struct SeenRow {
-    /// Its machine.
-    pub machine_id: String,
-    /// Its entity.
-    pub entity_id: String,
-    /// Its identity within the entity.
-    pub identity_key: String,
-    /// The event's params.
-    pub event_params: Arc<Params>,
-}
-
-impl SeenRow {
-    /// Reads history rows, as commits and services tell them.
-    ///
-    /// # Errors
-    /// They are no array of rows.
-    pub fn list(value: &Value) -> Result<Vec<Self>, Error> {
-        let Value::Array(rows) = value else {
-            let problem = format!("it is {}", kind_of(value));
-            return Err(Error::invalid("history", problem, "an array of history rows"));
-        };
-        let row = |(place, row): (usize, &Value)| {
-            let path = format!("history[{place}]");
-            let fields = fields(&path, row)?;
-            Ok(Self {
-                machine_id: fields.text("machine_id")?.to_owned(),
-                entity_id: fields.text("entity_id")?.to_owned(),
-                identity_key: fields.text("identity_key")?.to_owned(),
-                event_params: Arc::new(fields.object("event_params")?.clone()),
-            })
-        };
-        rows.iter().enumerate().map(row).collect()
-    }
-}
-
 /// That a snapshot is no entity of its machine (M8).
 fn corrupt(snapshot: &Snapshot, problem: impl Into<String>) -> Error {
     Error::Corrupt {
@@ -304,7 +277,29 @@ pub(super) fn restore(
     Ok(living)
 }
 
+/// Whether the numbers of a snapshot are what they can be, also where it was not read from JSON.
+fn check_numbers(snapshot: &Snapshot) -> Result<(), Error> {
+    let counts = |number: u64| (1..=MAX_TIMESTAMP.unsigned_abs()).contains(&number);
+    let is_time = |time: Millis| (-MAX_TIMESTAMP..=MAX_TIMESTAMP).contains(&time.0);
+    let entries = snapshot.region_entries.values();
+    let mut entries = entries
+        .map(|entry| counts(entry.seq.0) && is_time(entry.entered_at) && entry.due_at.is_none_or(is_time));
+    let sound = counts(snapshot.state_version.0)
+        && is_time(snapshot.updated_at)
+        && snapshot.first_seq.is_none_or(|seq| counts(seq.0))
+        && snapshot.parent.as_ref().is_none_or(|parent| counts(parent.seq.0))
+        && entries.all(|sound| sound);
+    if sound {
+        return Ok(());
+    }
+    Err(corrupt(
+        snapshot,
+        "versions and entries are counted from 1 to 2^53, and times are within ±2^53",
+    ))
+}
+
 fn entity(snapshot: &Snapshot, machine: &Arc<Machine>, lives: bool) -> Result<Entity, Error> {
+    check_numbers(snapshot)?;
     let id = EntityId::named(&snapshot.entity_id).map_err(|error| corrupt(snapshot, error.to_string()))?;
     let entries: Vec<StoredEntry<'_>> = snapshot
         .region_entries
