@@ -6,7 +6,7 @@ use statewright_core::answer::{OwnerView, StateView};
 use statewright_core::entity::Params;
 use statewright_core::error::Error;
 use statewright_core::identity::IdentityKey;
-use statewright_core::ids::{Millis, Revision, Seq, Version};
+use statewright_core::ids::{CHILD_MARK, MAX_CHILD_ID_BYTES, Millis, Revision, Seq, Version};
 use statewright_core::snapshot::{EntryOfParent, EntryView, InstanceView, LegacyView, Snapshot};
 use statewright_core::sorted::SortedMap;
 use statewright_core::tree::Status;
@@ -154,14 +154,16 @@ fn timer_out(entry: &EntryView) -> wit::Timer {
     }
 }
 
+/// The deepest level of a snapshot: every child's id is longer than its parent's by its mark and a state, up to a bound.
+const DEEPEST: usize = MAX_CHILD_ID_BYTES / (CHILD_MARK.len() + 1);
+
 /// The core's snapshot of a flat list.
 pub(crate) fn snapshot_in(flat: wit::Snapshot) -> Result<Snapshot, Error> {
-    // From the last one on: every child is put into a parent before it.
-    let mut nested: Vec<(Option<usize>, Snapshot)> = Vec::new();
+    let mut nested: Vec<(Option<usize>, usize, Snapshot)> = Vec::new();
     for (place, instance) in flat.instances.into_iter().enumerate() {
         let path = format!("$.instances[{place}]");
         let parent = instance.place.as_ref().map(|place| place.parent as usize);
-        match parent {
+        let level = match parent {
             None if place > 0 => {
                 return Err(Error::invalid(
                     format!("{path}.place"),
@@ -169,32 +171,33 @@ pub(crate) fn snapshot_in(flat: wit::Snapshot) -> Result<Snapshot, Error> {
                     "one root, the first",
                 ));
             }
-            Some(parent) if parent >= place => {
-                return Err(Error::invalid(
-                    format!("{path}.place.parent"),
-                    format!("it is {parent}"),
-                    "the place of an instance before it",
-                ));
+            None => 0,
+            Some(parent) => {
+                let level = nested.get(parent).map(|(_, level, _)| level.saturating_add(1));
+                level.filter(|level| *level <= DEEPEST).ok_or_else(|| {
+                    Error::invalid(
+                        format!("{path}.place.parent"),
+                        format!("it is {parent}"),
+                        format!("the place of an instance before it, at most {DEEPEST} levels deep"),
+                    )
+                })?
             }
-            _ => nested.push((parent, instance_in(instance, &path)?)),
-        }
-    }
-    while nested.len() > 1 {
-        let Some((parent, child)) = nested.pop() else {
-            break;
         };
-        if let Some((_, parent)) = parent.and_then(|parent| nested.get_mut(parent)) {
-            parent.children.insert(0, child);
+        nested.push((parent, level, instance_in(instance, &path)?));
+    }
+    // From the last one on: every child is put into a parent before it.
+    while let Some((parent, _, mut snapshot)) = nested.pop() {
+        snapshot.children.reverse();
+        match parent.and_then(|parent| nested.get_mut(parent)) {
+            Some((_, _, parent)) => parent.children.push(snapshot),
+            None => return Ok(snapshot),
         }
     }
-    match nested.pop() {
-        Some((_, root)) => Ok(root),
-        None => Err(Error::invalid(
-            "$.instances",
-            "it is empty",
-            "the root and what is below it",
-        )),
-    }
+    Err(Error::invalid(
+        "$.instances",
+        "it is empty",
+        "the root and what is below it",
+    ))
 }
 
 fn instance_in(instance: wit::Instance, path: &str) -> Result<Snapshot, Error> {

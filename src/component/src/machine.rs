@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use statewright_core::entity::Params;
-use statewright_core::ids::Millis;
-use statewright_core::snapshot::{Blueprint, Living, validate as check};
+use statewright_core::error::Error;
+use statewright_core::ids::{MAX_TIMESTAMP, Millis};
+use statewright_core::snapshot::{Blueprint, Living, Snapshot, validate as check};
 
 use crate::bindings::exports::statewright::core::machines as wit;
 use crate::instances::snapshot_in;
@@ -23,9 +24,23 @@ pub(crate) fn validate(text: &str) -> Result<wit::Validation, wit::Error> {
     })
 }
 
+/// A time that is told.
+fn time(now: i64) -> Result<Millis, Error> {
+    if (-MAX_TIMESTAMP..=MAX_TIMESTAMP).contains(&now) {
+        return Ok(Millis(now));
+    }
+    Err(Error::invalid(
+        "now",
+        format!("it is {now}"),
+        "milliseconds since the epoch, within ±2^53",
+    ))
+}
+
 impl Compiled {
     fn living(&self, snapshot: wit::Snapshot) -> Result<Living, wit::Error> {
-        Ok(self.0.restore(&snapshot_in(snapshot)?)?)
+        // What types let through is refused as it is in JSON, by the same reader.
+        let told = serde_json::to_value(snapshot_in(snapshot)?).unwrap_or_default();
+        Ok(self.0.restore(&Snapshot::read(&told)?)?)
     }
 }
 
@@ -56,7 +71,7 @@ impl wit::GuestMachine for Compiled {
             Some(text) => object("$.context", &text)?,
             None => Params::new(),
         };
-        let (living, kept) = self.0.create(&entity_id, context, Millis(now))?;
+        let (living, kept) = self.0.create(&entity_id, context, time(now)?)?;
         Ok(wit::Created {
             snapshot: living.snapshot().into(),
             commit: kept.view.into(),
@@ -73,17 +88,17 @@ impl wit::GuestMachine for Compiled {
         let mut living = self.living(of)?;
         let event = Value::Object(event_in(event)?);
         let history: Result<Vec<_>, _> = history.into_iter().map(seen_in).collect();
-        Ok(living.send(&event, &history?, Millis(now))?.into())
+        Ok(living.send(&event, &history?, time(now)?)?.into())
     }
 
     fn why(&self, of: wit::Snapshot, event: wit::Event, now: i64) -> Result<wit::Explanation, wit::Error> {
         let mut living = self.living(of)?;
         let event = Value::Object(event_in(event)?);
-        Ok(living.why(&event, Millis(now))?.into())
+        Ok(living.why(&event, time(now)?)?.into())
     }
 
     fn events(&self, of: wit::Snapshot, now: i64) -> Result<Vec<wit::PossibleEvent>, wit::Error> {
-        let events = self.living(of)?.events(Millis(now))?;
+        let events = self.living(of)?.events(time(now)?)?;
         Ok(events.into_iter().map(Into::into).collect())
     }
 
@@ -92,7 +107,8 @@ impl wit::GuestMachine for Compiled {
     }
 
     fn advance(&self, of: wit::Snapshot, now: i64) -> Result<wit::Advanced, wit::Error> {
-        Ok(self.living(of)?.advance(Millis(now)).into())
+        let now = time(now)?;
+        Ok(self.living(of)?.advance(now).into())
     }
 
     fn diagram(&self, format: wit::Format, of: Option<wit::Snapshot>) -> Result<String, wit::Error> {

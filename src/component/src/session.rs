@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use statewright_core::ids::Millis;
+use statewright_core::ids::{MAX_TIMESTAMP, Millis};
 use statewright_core::simulation::{Checked, Failure, Options, Session, check as play};
 
 use crate::bindings::exports::statewright::core::sessions as wit;
@@ -18,7 +18,7 @@ pub(crate) struct Simulated(
 impl wit::GuestSession for Simulated {
     fn new(now: i64, tenant: String, deliver: bool) -> Self {
         Self(RefCell::new(Session::new(Options {
-            now: Millis(now),
+            now: Millis(now.clamp(-MAX_TIMESTAMP, MAX_TIMESTAMP)),
             tenant,
             deliver,
         })))
