@@ -7,7 +7,12 @@ import { after, test } from "node:test";
 
 import { COMMANDS, Folder, ORDER } from "./support.ts";
 
-const folder = new Folder({ "order.json": ORDER });
+const folder = new Folder({
+  "order.json": ORDER,
+  "machine.json": { id: "m", initial: "a", states: { a: {} } },
+  "throws.mjs": "throw 5;",
+  "getter.mjs": "export default { transitions: [], get machine_id() { throw 5; } };",
+});
 symlinkSync("nowhere.json", join(folder.path, "dangling.json"));
 writeFileSync(join(folder.path, "utf16.json"), Buffer.from("\ufeff{}", "utf16le"));
 writeFileSync(join(folder.path, "latin1.json"), Buffer.from('{"a": "\xff"}', "latin1"));
@@ -81,6 +86,14 @@ const WRONG: [args: string[], said: RegExp][] = [
   [["validate", "utf16.json"], /`utf16\.json` is UTF-16; UTF-8 is needed/],
   [["validate", "latin1.json"], /`latin1\.json` is no text in UTF-8/],
   [["init", "order.json"], /`order\.json` is a file; a folder is needed/],
+  [
+    ["diagram", "order.json", "--out", "nowhere/x"],
+    /`nowhere\/x` cannot be written: there is no folder `nowhere`/,
+  ],
+  [["types", "order.json", "--out", "."], /`\.` cannot be written: it is a folder/],
+  [["import", "xstate", "machine.json", "-o", "nowhere/x"], /`nowhere\/x` cannot be written/],
+  [["validate", "throws.mjs"], /`throws\.mjs` cannot be loaded: 5/],
+  [["validate", "getter.mjs"], /a definition of `getter\.mjs` has no form in JSON: 5/],
   [["validate", "gone.mjs"], /there is no file `gone\.mjs`/],
   [["dev", "--port", "http"], /--port is `http`; a whole number from 0 to 65535 is needed/],
   [["dev", "--port", "70000"], /--port is `70000`/],

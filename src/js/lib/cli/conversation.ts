@@ -1,10 +1,11 @@
 // What is said to a simulation in a terminal: one line, one command.
 
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 import type { Answer, Explanation, PossibleEvent, Snapshot, TargetStep } from "../typed.ts";
 import { explained, shownState } from "./explained.ts";
+import { writeText } from "./files.ts";
 import { nearest } from "./nearest.ts";
 import { paramsOf, split } from "./params.ts";
 import { Refusal } from "./refusal.ts";
@@ -120,7 +121,7 @@ export class Conversation {
     const { style } = this.output;
     const passed = this.simulation.now() - this.start;
     const { machine_id: machine, entity_id: entity } = this.subject;
-    const state = this.isThere() ? shownState(this.entity().current_state) : "(not made yet)";
+    const state = shownState(this.entity().current_state);
     return `${style.dim(`${machine} ${entity}`)} ${style.bold(state)} ${style.dim(`+${shownDuration(passed)}`)} > `;
   }
 
@@ -130,7 +131,7 @@ export class Conversation {
     const last = words.at(-1) ?? "";
     const first = words.length < 2 ? Object.keys(this.verbs) : [];
     const takesEvent = words.length < 2 || (words.length === 2 && ["why", "send"].includes(words[0] ?? ""));
-    const events = takesEvent && this.isThere() ? this.events().map(({ event_type }) => event_type) : [];
+    const events = takesEvent ? this.events().map(({ event_type }) => event_type) : [];
     return [...new Set([...events, ...first])].filter((word) => word.startsWith(last)).sort();
   }
 
@@ -361,13 +362,14 @@ export class Conversation {
   private go(op: "undo" | "redo", words: string): void {
     const count = words.trim() === "" ? 1 : Number(words);
     if (!Number.isInteger(count) || count < 1) throw new Refusal(`\`${words}\` is no number of steps`);
-    const { done } = this.simulation.steps();
-    const to = op === "undo" ? done - count : done + count;
-    this.simulation.expect(op, { to });
-    this.output.line(
-      `${this.simulation.steps().done} of ${this.simulation.steps().steps.length} steps are done`,
-    );
-    if (!this.isThere()) this.output.line(`\`${this.subject.entity_id}\` is not made yet; \`redo\` makes it`);
+    const { done: before } = this.simulation.steps();
+    this.simulation.expect(op, { to: op === "undo" ? before - count : before + count });
+    if (!this.isThere()) {
+      this.simulation.expect("redo", { to: before });
+      throw new Refusal(`that would take back \`${this.subject.entity_id}\` itself`);
+    }
+    const { done: after, steps } = this.simulation.steps();
+    this.output.line(`${after} of ${steps.length} steps are done`);
   }
 
   private saySteps(): void {
@@ -417,13 +419,22 @@ export class Conversation {
   private save(words: string): void {
     const file = words.trim();
     if (file === "") throw new Refusal("a file is needed: `save <file>`");
-    const scenario = this.simulation.scenario();
-    try {
-      writeFileSync(resolve(this.cwd, file), `${JSON.stringify(scenario, null, 2)}\n`);
-    } catch (error) {
-      throw new Refusal(`\`${file}\` cannot be written: ${(error as Error).message}`);
+    if (!this.mayWrite(file)) {
+      throw new Refusal(`\`${file}\` is there and no scenario; it is not written over`);
     }
+    writeText(file, JSON.stringify(this.simulation.scenario(), null, 2), { cwd: this.cwd });
     this.output.line(`written to ${file}; \`statewright check ${file}\` plays it`);
+  }
+
+  /** Whether there is no such file, or one that may have been saved before. */
+  private mayWrite(file: string): boolean {
+    const path = resolve(this.cwd, file);
+    if (!existsSync(path)) return true;
+    try {
+      return "statewright" in (JSON.parse(readFileSync(path, "utf8")) as object);
+    } catch {
+      return false;
+    }
   }
 
   private sayHelp(): void {

@@ -1,6 +1,6 @@
 // Reads what a command is given: JSON, definitions, modules.
 
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { buffer as bytesOf } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
@@ -77,6 +77,23 @@ export async function readText(name: string, terminal: Terminal): Promise<string
   return decoded(name, bytes);
 }
 
+/** Writes a file that was asked for. */
+export function writeText(name: string, text: string, terminal: Pick<Terminal, "cwd">): void {
+  const path = resolve(terminal.cwd, name);
+  try {
+    writeFileSync(path, text.endsWith("\n") ? text : `${text}\n`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === "ENOENT"
+        ? `there is no folder \`${dirname(name)}\``
+        : code === "EISDIR"
+          ? "it is a folder"
+          : message;
+    throw new Refusal(`\`${name}\` cannot be written: ${why}`);
+  }
+}
+
 /** A text from its bytes: what is no UTF-8 is not guessed at. */
 function decoded(name: string, bytes: Uint8Array): string {
   const [first, second] = bytes;
@@ -124,7 +141,8 @@ async function readModule(name: string, terminal: Terminal): Promise<unknown> {
       code === "ERR_UNKNOWN_FILE_EXTENSION"
         ? ["This Node runs no TypeScript; use Node 22.18 or newer, or give a file of JavaScript or JSON."]
         : [];
-    throw new Refusal(`\`${name}\` cannot be loaded: ${(error as Error).message}`, { hints });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`\`${name}\` cannot be loaded: ${why}`, { hints });
   }
   return module["default"] ?? { ...module };
 }
@@ -143,6 +161,16 @@ function definitionOf(value: unknown): Definition | undefined {
     : undefined;
 }
 
+/** A definition that a module made: as JSON, which is what it is to be. */
+function plainOf(name: string, definition: Definition): Definition {
+  try {
+    return JSON.parse(JSON.stringify(definition)) as Definition;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`a definition of \`${name}\` has no form in JSON: ${why}`);
+  }
+}
+
 /**
  * The definitions of a file: one, a list of them, or an object with `machines`, alone or beside `definition`, as `import`
  * and scenarios have. `machine` says which of them comes first.
@@ -157,7 +185,8 @@ export async function readDefinitions(
   const found: { definition: Definition; path: string }[] = [];
   const add = (one: unknown, path: string) => {
     const definition = definitionOf(one);
-    if (definition !== undefined) found.push({ definition, path });
+    if (definition === undefined) return;
+    found.push({ definition: source.json === undefined ? plainOf(name, definition) : definition, path });
   };
   if (Array.isArray(value)) value.forEach((one: unknown, index) => add(one, `$[${index}]`));
   else if (isObject(value)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // `npx statewright`: the command.
 
+import { EXIT } from "./refusal.ts";
 import { run } from "./run.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,10 +13,11 @@ const terminal: Terminal = {
   cwd: process.cwd(),
 };
 
-// Who reads the output may have had enough of it: `statewright diagram … | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // Who reads the output may have had enough of it: `statewright diagram … | head`.
   if (error.code === "EPIPE") process.exit();
-  throw error;
+  process.stderr.write(`statewright: the output cannot be written: ${error.message}\n`);
+  process.exit(EXIT.faults);
 });
 
 run(process.argv.slice(2), terminal).then(
@@ -24,7 +26,7 @@ run(process.argv.slice(2), terminal).then(
   },
   (error: unknown) => {
     process.stderr.write(
-      `statewright: this is a fault of the command itself\n${String((error as Error).stack)}\n`,
+      `statewright: this is a fault of the command itself\n${error instanceof Error ? error.stack : String(error)}\n`,
     );
     process.exitCode = 70;
   },

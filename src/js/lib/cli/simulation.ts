@@ -1,7 +1,7 @@
 // A simulation as the command drives it: operations by name, with what a service would answer.
 
-import type { Definition } from "../definition.ts";
 import { type Expected, type Scenario, simulate, type SimulatedStep } from "../simulate.ts";
+import type { AnyMachine } from "../typed.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 
 /** What an operation answers: the status and the body of a service's answer. */
@@ -22,8 +22,8 @@ export class Simulation {
   private readonly came: Expected[] = [];
   private readonly session;
 
-  constructor(now: number) {
-    this.session = simulate([], { now });
+  constructor(now: number, machines: readonly AnyMachine[]) {
+    this.session = simulate(machines, { now });
   }
 
   perform(op: string, args: object = {}): Reply {
@@ -33,11 +33,6 @@ export class Simulation {
   /** The body of what an operation answers; its refusal ends the command. */
   expect(op: string, args: object = {}): unknown {
     return done(this.perform(op, args));
-  }
-
-  register(definitions: readonly Definition[]): void {
-    // Children first, so that what names them is checked against them.
-    for (const definition of [...definitions].reverse()) this.expect("register", { body: definition });
   }
 
   now(): number {

@@ -1,12 +1,9 @@
 // `statewright diagram`: a drawing of a machine.
 
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
-
 import type { Snapshot } from "../../typed.ts";
 import { machineOf } from "../checking.ts";
 import type { Command } from "../command.ts";
-import { isObject, readDefinitions, readSource } from "../files.ts";
+import { isObject, readDefinitions, readSource, writeText } from "../files.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 
 export const diagram: Command = {
@@ -53,7 +50,7 @@ export const diagram: Command = {
     const text = machine.diagram(format, entity === undefined ? undefined : await snapshotOf(entity));
     const out = given.text("out");
     if (out === undefined) output.line(text.trimEnd());
-    else writeFileSync(resolve(terminal.cwd, out), `${text.trimEnd()}\n`);
+    else writeText(out, text.trimEnd(), terminal);
     return EXIT.ok;
 
     async function snapshotOf(name: string): Promise<Snapshot> {

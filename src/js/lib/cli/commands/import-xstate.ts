@@ -1,12 +1,9 @@
 // `statewright import xstate`: a machine of XState v5 as definitions.
 
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
-
 import { type ImportOptions, type NotCarried, importXState } from "../../import-xstate.ts";
 import { check, counted, show } from "../checking.ts";
 import { type Command, wrapped } from "../command.ts";
-import { isObject, readSource } from "../files.ts";
+import { isObject, readSource, writeText } from "../files.ts";
 import { readJsonText } from "../json-text.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
@@ -51,7 +48,7 @@ export const importXstate: Command = {
     const out = given.text("out");
     if (given.flag("json")) output.json(imported);
     else if (out === undefined) output.line(text);
-    if (out !== undefined) writeFileSync(resolve(terminal.cwd, out), `${text}\n`);
+    if (out !== undefined) writeText(out, text, terminal);
     if (!given.flag("json")) {
       for (const line of listed(imported.notCarried)) output.note(line);
       if (imported.notCarried.length > 0) {

@@ -41,25 +41,24 @@ export const simulate: Command = {
     const { value } = await readSource(file, terminal);
     const isScenario = isObject(value) && "statewright" in value;
     const now = given.text("now");
-    const simulation = new Simulation(now === undefined ? Date.now() : timeOf("--now", now));
-    const subject = isScenario
-      ? resumed(simulation, value, given)
-      : await begun(simulation, file, given, output, terminal);
+    const start = now === undefined ? Date.now() : timeOf("--now", now);
+    const [simulation, subject] = isScenario
+      ? resumed(start, value, given)
+      : await begun(start, file, given, output, terminal);
     return converse(new Conversation(simulation, subject, output, terminal.cwd), output, terminal);
   },
 };
 
 /** An entity of a definition. */
 async function begun(
-  simulation: Simulation,
+  now: number,
   file: string,
   given: Given,
   output: Output,
   terminal: Terminal,
-): Promise<Subject> {
+): Promise<[Simulation, Subject]> {
   const definitions = await readDefinitions(file, terminal, given.text("machine"));
-  machineOf(definitions, output);
-  simulation.register(definitions.list);
+  const simulation = new Simulation(now, [machineOf(definitions, output)]);
   const subject = {
     machine_id: definitions.list[0]?.machine_id ?? "",
     entity_id: given.text("entity") ?? "e-1",
@@ -69,11 +68,12 @@ async function begun(
     machine_id: subject.machine_id,
     body: { entity_id: subject.entity_id, context },
   });
-  return subject;
+  return [simulation, subject];
 }
 
 /** The last entity of a scenario, after all of its steps. */
-function resumed(simulation: Simulation, scenario: object, given: Given): Subject {
+function resumed(now: number, scenario: object, given: Given): [Simulation, Subject] {
+  const simulation = new Simulation(now, []);
   simulation.expect("import", { body: scenario });
   const entities = simulation.expect("entities") as Subject[];
   const wanted = given.text("entity");
@@ -85,7 +85,7 @@ function resumed(simulation: Simulation, scenario: object, given: Given): Subjec
   );
   const last = found.at(-1);
   if (last === undefined) throw new Refusal("the scenario leaves no such entity", { exit: EXIT.faults });
-  return { machine_id: last.machine_id, entity_id: last.entity_id };
+  return [simulation, { machine_id: last.machine_id, entity_id: last.entity_id }];
 }
 
 async function converse(

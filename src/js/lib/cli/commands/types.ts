@@ -1,12 +1,9 @@
 // `statewright types`: TypeScript of definitions.
 
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
-
 import type { Definition } from "../../definition.ts";
 import { machineOf } from "../checking.ts";
 import type { Command } from "../command.ts";
-import { readDefinitions } from "../files.ts";
+import { readDefinitions, writeText } from "../files.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 import { SERVICE, serviceOf } from "../service.ts";
 import { typeText } from "../type-text.ts";
@@ -64,7 +61,7 @@ export const types: Command = {
     const text = typeText(definitions, { from, definitions: !given.flag("types-only") });
     const out = given.text("out");
     if (out === undefined) output.line(text.trimEnd());
-    else writeFileSync(resolve(terminal.cwd, out), text);
+    else writeText(out, text, terminal);
     return EXIT.ok;
   },
 };
