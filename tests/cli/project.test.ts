@@ -95,6 +95,16 @@ test("dev says what is missing where no runtime is installed", { timeout: 60_000
   );
 });
 
+test("dev tells faults of definitions before it starts anything", async (context) => {
+  const folder = Folder.of(context, { "order.json": { ...ORDER, initial_state: "nowhere" } });
+  const { code, stdout, stderr } = await folder.run(["dev", "order.json", "--port", "0"]);
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: "" });
+  assert.match(
+    stderr,
+    /^order\.json:\d+:\d+ fault \$\.initial_state\n[^]*statewright: `order\.json` has 1 fault\n$/,
+  );
+});
+
 test("dev says that a port is taken", async (context) => {
   const folder = Folder.of(context);
   const server = createServer().listen(0, "127.0.0.1");

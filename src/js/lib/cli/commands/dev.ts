@@ -9,6 +9,7 @@ import type { Client } from "../../client.ts";
 import { StatewrightError } from "../../errors.ts";
 import type { Definition } from "../../operations.ts";
 import { canonical } from "../../same.ts";
+import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { readDefinitions } from "../files.ts";
 import { type Runtime, startRuntime } from "../local-runtime.ts";
@@ -53,7 +54,7 @@ export const dev: Command = {
     const seconds = given.whole("interval", 5, 1, 60);
     const data = resolve(terminal.cwd, given.text("data") ?? ".statewright");
     const tenant = given.text("tenant") ?? "demo";
-    const registered = await definitionsOf(given, terminal);
+    const registered = await definitionsOf(given, output, terminal);
     const settings = settingsOf(given, terminal, data, seconds);
     if (port !== 0) await portIsFree(port, host);
 
@@ -98,10 +99,13 @@ export const dev: Command = {
   },
 };
 
-async function definitionsOf(given: Given, terminal: Terminal): Promise<Definition[]> {
+/** The definitions of the files, children before those that name them. Faults are told before anything is started. */
+async function definitionsOf(given: Given, output: Output, terminal: Terminal): Promise<Definition[]> {
   const all: Definition[] = [];
   for (const file of given.words) {
-    all.push(...((await readDefinitions(file, terminal)).list as unknown as Definition[]));
+    const definitions = await readDefinitions(file, terminal);
+    machineOf(definitions, output);
+    all.push(...([...definitions.list].reverse() as unknown as Definition[]));
   }
   return all;
 }
