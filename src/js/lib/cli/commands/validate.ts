@@ -10,7 +10,7 @@ export const validate: Command = {
   summary: "checks definitions, and tells all faults with their places",
   usage: ["validate <file>..."],
   about: [
-    "Checks each file as the service checks what is registered. A file holds a definition, a list of them, or a module that exports one. Definitions of one file may name each other as children, and are checked for that as well.",
+    "Checks each file as the service checks what is registered, but for where webhooks may go, which a service's settings say. A file holds a definition, a list of them, or a module that exports one. Definitions of one file may name each other as children, and are checked for that as well.",
     "Ends with 1 where there is a fault; with --strict, where there is a warning. `-` reads standard input.",
   ],
   options: {
