@@ -2,14 +2,16 @@
 //!
 //! `fetch` is called directly: what is sent and what is kept of an answer are a few texts.
 
-use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
+use std::rc::Rc;
+
+use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use statewright_engine::outbound::{
     MOST_BODY_BYTES, Outbound, OutboundRequest, OutboundResponse, SendFailure, Vault, VaultFailure,
 };
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 
-use crate::vault::SubtleVault;
+use crate::{service::Lent, vault::SubtleVault};
 
 #[wasm_bindgen]
 extern "C" {
@@ -28,19 +30,18 @@ extern "C" {
 /// What a host sends with.
 #[derive(Debug)]
 pub struct Outlet {
-    env: JsValue,
-    fetch: Option<Function>,
+    lent: Rc<Lent>,
     vault: SubtleVault,
 }
 
 impl Outlet {
-    /// Sends by `fetch`, by the runtime's own where none is given, and into the queues that are properties of `env`.
-    pub(crate) fn new(env: JsValue, fetch: Option<Function>, vault: SubtleVault) -> Self {
-        Self { env, fetch, vault }
+    /// Sends by what is lent: its `fetch`, the runtime's own where it has none, and the queues that are properties of its `env`.
+    pub(crate) fn new(lent: Rc<Lent>, vault: SubtleVault) -> Self {
+        Self { lent, vault }
     }
 
     fn fetch(&self, url: &str, init: &Object) -> Result<Promise, JsValue> {
-        match &self.fetch {
+        match &self.lent.fetch {
             Some(given) => {
                 let answer = given.call2(&JsValue::UNDEFINED, &url.into(), init)?;
                 Ok(Promise::resolve(&answer))
@@ -79,7 +80,7 @@ impl Outbound for Outlet {
     }
 
     async fn enqueue(&self, binding: &str, message: &str) -> Result<(), SendFailure> {
-        let queue = Reflect::get(&self.env, &JsValue::from_str(binding)).unwrap_or_default();
+        let queue = Reflect::get(&self.lent.env, &JsValue::from_str(binding)).unwrap_or_default();
         let sends = Reflect::get(&queue, &JsValue::from_str("send")).is_ok_and(|send| send.is_function());
         if !sends {
             return Err(SendFailure::Failed(format!(

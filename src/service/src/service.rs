@@ -1,6 +1,6 @@
 //! The service over what its host lends it, and the engine of one request.
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use http::Method;
 use js_sys::Function;
@@ -63,19 +63,26 @@ pub struct Lent {
 pub struct Service {
     kept: Rc<Kept>,
     store: Store,
-    lent: Lent,
+    lent: Rc<Lent>,
+    clock: HostClock,
 }
 
 impl Service {
     /// The service over a database.
     pub fn new(kept: Rc<Kept>, store: Store, lent: Lent) -> Self {
-        Self { kept, store, lent }
+        let clock = lent.clock.clone();
+        Self {
+            kept,
+            store,
+            lent: Rc::new(lent),
+            clock,
+        }
     }
 
     /// The same by another clock.
     #[must_use]
     pub fn by(mut self, clock: HostClock) -> Self {
-        self.lent.clock = clock;
+        self.clock = clock;
         self
     }
 
@@ -91,7 +98,7 @@ impl Service {
 
     /// Its clock.
     pub fn clock(&self) -> &HostClock {
-        &self.lent.clock
+        &self.clock
     }
 
     /// What an operator does where no key is set.
@@ -104,15 +111,13 @@ impl Service {
     /// # Errors
     /// `MISCONFIGURED`.
     pub fn engine(&self) -> Result<ServiceEngine, Error> {
-        let service = self.settings().service.clone().map_err(Error::Misconfigured)?;
-        let Lent {
-            env, clock, fetch, ..
-        } = self.lent.clone();
+        let service = self.settings().service.as_ref();
+        let service = service.map_err(|faults| Error::Misconfigured(faults.clone()))?;
         let definitions = self.kept.definitions.clone();
-        let engine = Engine::new(self.store.clone(), clock.afresh(), HostRandom, definitions);
+        let engine = Engine::new(self.store.clone(), self.clock.afresh(), HostRandom, definitions);
         Ok(engine
-            .with_outbound(Outlet::new(env, fetch, service.vault))
-            .with_settings(service.engine))
+            .with_outbound(Outlet::new(Rc::clone(&self.lent), service.vault.clone()))
+            .with_settings(Arc::clone(&service.engine)))
     }
 
     /// Opens the database. In development its schema is brought up to date; elsewhere another schema is refused.
