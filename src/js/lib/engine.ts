@@ -6,60 +6,26 @@ import type { Call, CallRequest } from "./call.ts";
 import { type Database, Runner } from "./database.ts";
 import type { JsonDefinition } from "./definition.ts";
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import {
-  type Machine as Registered,
-  type Operations,
-  operations,
-} from "./operations.ts";
+import { type Machine as Registered, type Operations, operations } from "./operations.ts";
 import { type Act, Acts, type PersistedOptions } from "./persisted.ts";
 import { registered } from "./register.ts";
 import { errorBody } from "./retry.ts";
 import type { Machine, MachineTypes } from "./typed.ts";
-import {
-  Runs,
-  type RunOptions,
-  type Running,
-  summed,
-  type TickReport,
-} from "./ticks.ts";
+import { Runs, type RunOptions, type Running, summed, type TickReport } from "./ticks.ts";
 import { wrong } from "./wrong.ts";
 
-export {
-  betterSqlite3,
-  type BetterSqlite3,
-  type BetterSqlite3Statement,
-} from "./adapters/better-sqlite3.ts";
+export { betterSqlite3, type BetterSqlite3, type BetterSqlite3Statement } from "./adapters/better-sqlite3.ts";
 export { d1, type D1Binding, type D1Prepared } from "./adapters/d1.ts";
-export {
-  durableObject,
-  type DurableObjectStorage,
-} from "./adapters/durable-object.ts";
+export { durableObject, type DurableObjectStorage } from "./adapters/durable-object.ts";
 export { libsql, type LibsqlClient } from "./adapters/libsql.ts";
-export {
-  memory,
-  type SqlJs,
-  type SqlJsDatabase,
-  type SqlJsStatement,
-} from "./adapters/memory.ts";
+export { memory, type SqlJs, type SqlJsDatabase, type SqlJsStatement } from "./adapters/memory.ts";
 export { nodeSqlite, type NodeSqliteOptions } from "./adapters/node-sqlite.ts";
-export {
-  ConstraintError,
-  type Database,
-  type Param,
-  type Rows,
-  type Statement,
-} from "./database.ts";
+export { ConstraintError, type Database, type Param, type Rows, type Statement } from "./database.ts";
 export { type ErrorCode, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";
 export type * from "./operations.ts";
 export type { Act, Acting, PersistedOptions } from "./persisted.ts";
-export type {
-  EffectsReport,
-  RunOptions,
-  Running,
-  TickReport,
-  TimersReport,
-} from "./ticks.ts";
+export type { EffectsReport, RunOptions, Running, TickReport, TimersReport } from "./ticks.ts";
 
 /** What an engine is made of. */
 export interface EngineOptions {
@@ -79,9 +45,7 @@ export interface EngineOptions {
    * Takes what is logged, one JSON object a line, down to `settings.LOG_LEVEL`, which is `warn` when left out; the console does
    * otherwise.
    */
-  readonly log?:
-    | ((level: "error" | "warn" | "info" | "debug", line: string) => void)
-    | undefined;
+  readonly log?: ((level: "error" | "warn" | "info" | "debug", line: string) => void) | undefined;
   /** Keeps the runtime up until a delivery is over: `ctx.waitUntil` of a Worker. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /** Whether an older database is brought to this version's schema when it is opened; true when left out. */
@@ -229,23 +193,9 @@ class Core {
   #closing: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
-    const {
-      database,
-      settings = {},
-      queues = {},
-      clock,
-      fetch,
-      log,
-      waitUntil,
-    } = options;
-    if (
-      typeof (database as Partial<Database> | undefined)?.batch !== "function"
-    ) {
-      throw wrong(
-        "database",
-        "it is none",
-        "what nodeSqlite(path), memory() or another adapter gives",
-      );
+    const { database, settings = {}, queues = {}, clock, fetch, log, waitUntil } = options;
+    if (typeof (database as Partial<Database> | undefined)?.batch !== "function") {
+      throw wrong("database", "it is none", "what nodeSqlite(path), memory() or another adapter gives");
     }
     this.#database = database;
     this.now = clock ?? Date.now;
@@ -255,11 +205,7 @@ class Core {
       void this.#follow(work).catch(() => undefined);
     };
     const host = { fetch, now: clock, log, after };
-    this.#engine = new WasmEngine(
-      new Runner(database),
-      { LOG_LEVEL: "warn", ...settings, ...queues },
-      host,
-    );
+    this.#engine = new WasmEngine(new Runner(database), { LOG_LEVEL: "warn", ...settings, ...queues }, host);
   }
 
   open(migrate: boolean): Promise<void> {
@@ -271,20 +217,15 @@ class Core {
     signal?.throwIfAborted();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const lines =
-      text === undefined
-        ? headerLines(request)
-        : `content-type\napplication/json\n${headerLines(request)}`;
+      text === undefined ? headerLines(request) : `content-type\napplication/json\n${headerLines(request)}`;
     this.#open();
     // Over a database that answers at once it is here at once.
-    const asked = this.#engine.call(method, pathOf(request), lines, text) as
-      string | Promise<string>;
+    const asked = this.#engine.call(method, pathOf(request), lines, text) as string | Promise<string>;
     const {
       status,
       headers,
       body: answer,
-    } = read(
-      typeof asked === "string" ? asked : await this.#wait(asked, signal),
-    );
+    } = read(typeof asked === "string" ? asked : await this.#wait(asked, signal));
     if (status >= 400) throw failure(answer, status);
     const isJson = headers.get("content-type") === "application/json";
     return {
@@ -294,16 +235,10 @@ class Core {
     };
   };
 
-  async act(
-    tenant: string,
-    machine: string,
-    id: string,
-    body: object,
-  ): Promise<void> {
+  async act(tenant: string, machine: string, id: string, body: object): Promise<void> {
     const text = JSON.stringify(body);
     this.#open();
-    const asked = this.#engine.act(tenant, machine, id, text) as
-      string | Promise<string>;
+    const asked = this.#engine.act(tenant, machine, id, text) as string | Promise<string>;
     if (typeof asked !== "string") await answered(this.#follow(asked));
   }
 
@@ -314,11 +249,7 @@ class Core {
 
   async tick(now: number | undefined): Promise<TickReport> {
     if (now !== undefined && !Number.isSafeInteger(now)) {
-      throw wrong(
-        "now",
-        `it is ${String(now)}`,
-        "whole milliseconds since the epoch",
-      );
+      throw wrong("now", `it is ${String(now)}`, "whole milliseconds since the epoch");
     }
     this.#open();
     return summed(await answered(this.#follow<string>(this.#engine.tick(now))));
@@ -338,10 +269,7 @@ class Core {
 
   #open(): void {
     if (this.#closing === undefined) return;
-    throw new StatewrightError(
-      { code: "CLOSED", message: "the engine is closed", retry: false },
-      0,
-    );
+    throw new StatewrightError({ code: "CLOSED", message: "the engine is closed", retry: false }, 0);
   }
 
   #wait<T>(asked: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -388,9 +316,7 @@ function abandoned<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((answer, reject) => {
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    asked
-      .then(answer, reject)
-      .finally(() => signal.removeEventListener("abort", abort));
+    asked.then(answer, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
 
@@ -401,10 +327,7 @@ function pathOf({ path, params, query }: CallRequest): string {
   let parts = PARTS.get(path);
   if (parts === undefined) PARTS.set(path, (parts = path.split(/[{}]/)));
   let filled = "";
-  parts.forEach(
-    (part, at) =>
-      (filled += at % 2 === 0 ? part : encodeURIComponent(params[part] ?? "")),
-  );
+  parts.forEach((part, at) => (filled += at % 2 === 0 ? part : encodeURIComponent(params[part] ?? "")));
   let separator = "?";
   for (const name in query) {
     filled += `${separator}${encodeURIComponent(name)}=${encodeURIComponent(String(query[name]))}`;
@@ -418,8 +341,7 @@ function headerLines({ headers }: CallRequest): string {
   for (const name in headers) {
     const value = headers[name] ?? "";
     // A line break would begin another header.
-    if (/[\r\n]/.test(value))
-      throw wrong(name, "it has a line break", "one line");
+    if (/[\r\n]/.test(value)) throw wrong(name, "it has a line break", "one line");
     lines += `${name.toLowerCase()}\n${value}\n`;
   }
   return lines;
@@ -451,8 +373,7 @@ class Lines {
 
   get(name: string): string | undefined {
     const lines = this.#lines.split("\n");
-    for (let at = 0; at + 1 < lines.length; at += 2)
-      if (lines[at] === name) return lines[at + 1];
+    for (let at = 0; at + 1 < lines.length; at += 2) if (lines[at] === name) return lines[at + 1];
     return undefined;
   }
 }
