@@ -155,7 +155,7 @@ test("a snapshot that is none is refused with the place", () => {
   const placed = order.create("o-1", {}, { now: NOW });
   const broken = { ...placed, state_version: "1" } as unknown as Snapshot;
   const error = refused(() => order.send(broken as typeof placed, "pay"));
-  assert.deepEqual([error.code, error.details.path], ["BAD_REQUEST", "$.state_version"]);
+  assert.deepEqual([error.code, error.details.path], ["BAD_REQUEST", "snapshot.state_version"]);
   const contrary = { ...placed, current_state: "paid" } as const;
   assert.equal(refused(() => order.due(contrary)).code, "CORRUPT_INSTANCE");
 });

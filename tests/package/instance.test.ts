@@ -227,7 +227,7 @@ test("what is freed takes nothing more", () => {
     () => instance.state,
     () => instance.snapshot(),
   ]) {
-    assert.throws(call, { name: "TypeError", message: "the instance was freed" });
+    assert.throws(call, { name: "StatewrightError", code: "FREED", message: "the instance was freed" });
   }
 });
 

@@ -79,7 +79,7 @@ pub enum Error {
         most: usize,
     },
     /// What is stored cannot be read, or contradicts itself (M8): it fails closed.
-    #[error("the stored rows of {what} cannot be read: {problem}")]
+    #[error("{what} cannot be read: {problem}")]
     Corrupt {
         /// Whose.
         what: String,
@@ -110,6 +110,23 @@ impl Error {
             path: path.into(),
             problem: problem.into(),
             expected: expected.into(),
+        }
+    }
+
+    /// The same of a part of what was given: a path from `$` goes on from that of the part.
+    #[must_use]
+    pub fn within(self, part: &str) -> Self {
+        match self {
+            Self::Invalid {
+                path,
+                problem,
+                expected,
+            } => Self::Invalid {
+                path: path.replacen('$', part, 1),
+                problem,
+                expected,
+            },
+            other => other,
         }
     }
 

@@ -390,6 +390,64 @@ fn a_scenario_says_which_step_was_otherwise() {
 }
 
 #[test]
+fn null_is_expected_too() {
+    let failure = |expect: Value| {
+        let create = json!({"machine_id": "timed", "body": {"entity_id": "t-1"}});
+        let scenario = json!({
+            "statewright": "scenario/1", "machines": [timed()],
+            "steps": [{"op": "create", "args": create, "expect": expect}]
+        });
+        let mut checked = check(&scenario).unwrap();
+        checked.failures.pop().map(|failure| failure.problem)
+    };
+    assert_eq!(
+        failure(json!({"state": null})).as_deref(),
+        Some("expected the state null, and it is \"a\"")
+    );
+    assert_eq!(
+        failure(json!({"outcome": null})).as_deref(),
+        Some("expected the outcome null, and it is \"done\"")
+    );
+    assert_eq!(
+        failure(json!({"status": null})).as_deref(),
+        Some("expected the status null, and it is 201")
+    );
+    assert!(failure(json!({"body": null})).is_some());
+    assert_eq!(failure(json!({"error": null})), None);
+    let gone = json!({
+        "statewright": "scenario/1", "machines": [timed()],
+        "steps": [{"op": "delete", "args": {"machine_id": "timed", "entity_id": "t-1"},
+                   "expect": {"error": "NOT_FOUND", "state": null}}]
+    });
+    assert!(check(&gone).unwrap().passed);
+}
+
+#[test]
+fn machines_that_are_given_are_no_steps() {
+    let mut session = Session::new(Options::default());
+    session.give(&timed()).unwrap();
+    assert!(session.give(&timed()).is_err());
+    let create = json!({"machine_id": "timed", "body": {"entity_id": "t-1"}});
+    done(&mut session, "create", create.clone());
+    assert_eq!(session.done(), 1);
+    done(&mut session, "undo", json!({"to": 0}));
+    done(&mut session, "create", create);
+    let scenario = done(&mut session, "export", json!({}));
+    assert_eq!(scenario["machines"], json!([timed()]));
+    assert_eq!(scenario["steps"].as_array().map(Vec::len), Some(1));
+    let mut played = Session::new(Options::default());
+    done(&mut played, "import", json!({"body": scenario}));
+    assert_eq!(played.done(), 1);
+    done(&mut played, "undo", json!({"to": 0}));
+    assert_eq!(seen(&mut played)["machines"].as_array().map(Vec::len), Some(1));
+    let refused = played.perform("undo", &json!({"to": 7}));
+    assert_eq!(
+        refused.body["error"]["message"],
+        "$.to: it is 7; expected a number of steps from 0 to 0"
+    );
+}
+
+#[test]
 fn what_is_no_scenario_says_where() {
     let wrong = |scenario: Value, path: &str| {
         let error = check(&scenario).expect_err("it is none").body();
@@ -408,6 +466,14 @@ fn what_is_no_scenario_says_where() {
     wrong(
         json!({"statewright": "scenario/1", "steps": [{"op": "tick", "expect": {"states": 1}}]}),
         "$.steps[0].expect[\"states\"]",
+    );
+    wrong(
+        json!({"statewright": "scenario/1", "steps": [{"op": "tick", "expect": null}]}),
+        "$.steps[0].expect",
+    );
+    wrong(
+        json!({"statewright": "scenario/1", "steps": [{"op": "tick", "args": {"machine": "timed"}}]}),
+        "$.steps[0].args[\"machine\"]",
     );
     let mut broken = timed();
     broken["transitions"][0]["from"] = json!("nowhere");

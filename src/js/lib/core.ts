@@ -8,11 +8,12 @@ import { core } from "#core-wasm";
 
 import type { DefineMachine, DefineOptions } from "./checked.ts";
 import type { Definition, JsonDefinition } from "./definition.ts";
+import { nowOf, optionsOf, textOf, timeOf } from "./given.ts";
 import { type Instance, Instances } from "./instance.ts";
-import { jsonText, refusal } from "./json.ts";
-import { familyOf } from "./kin.ts";
+import { jsonText } from "./json.ts";
+import { familyOf, machinesOf } from "./kin.ts";
+import { called } from "./refusal.ts";
 import { eventText, Steps } from "./steps.ts";
-import { nowOf, timeOf } from "./time.ts";
 import type * as typed from "./typed.ts";
 
 export type * from "./checked.ts";
@@ -51,7 +52,11 @@ export function validate(definition: unknown): Validation {
 export const defineMachine: DefineMachine = ((
   definition: JsonDefinition,
   options: DefineOptions = {},
-): typed.AnyMachine => new Compiled(definition as Definition, options.machines ?? [])) as DefineMachine;
+): typed.AnyMachine =>
+  new Compiled(
+    definition as Definition,
+    machinesOf(optionsOf(options, ["machines"]).machines ?? []),
+  )) as DefineMachine;
 
 /** A compiled machine. */
 class Compiled implements typed.AnyMachine {
@@ -64,9 +69,12 @@ class Compiled implements typed.AnyMachine {
   readonly #instances: Instances;
 
   constructor(definition: Definition, machines: readonly typed.AnyMachine[]) {
-    const others = familyOf(machines).filter(({ id }) => id !== definition.machine_id);
-    const definitions = [definition, ...others.map((machine) => machine.definition)];
-    this.#wasm = called(() => core().WasmMachine.compile(jsonText(definitions, "definition")));
+    const own = jsonText(definition, "definition");
+    const others = familyOf(machines).filter(
+      ({ id }) => id !== (definition as Definition | null)?.machine_id,
+    );
+    const definitions = [own, ...others.map(({ definition: other }) => jsonText(other, "machines"))];
+    this.#wasm = called(() => core().WasmMachine.compile(`[${definitions.join(",")}]`));
     this.id = definition.machine_id;
     this.definition = definition;
     this.machines = machines;
@@ -77,8 +85,9 @@ class Compiled implements typed.AnyMachine {
   }
 
   start(id: string, context?: object, options: typed.At = {}): typed.Started {
+    const [named, now] = [textOf(id, "id"), nowOf(options)];
     const members = jsonText(context ?? {}, "context");
-    return JSON.parse(called(() => this.#wasm.create(id, members, nowOf(options)))) as typed.Started;
+    return JSON.parse(called(() => this.#wasm.create(named, members, now))) as typed.Started;
   }
 
   create(id: string, context?: object, options: typed.At = {}): typed.Snapshot {
@@ -113,22 +122,14 @@ class Compiled implements typed.AnyMachine {
 
   diagram(format: typed.DiagramFormat, snapshot?: typed.Snapshot): string {
     const entity = snapshot === undefined ? undefined : jsonText(snapshot, "snapshot");
-    return called(() => this.#wasm.diagram(format, entity));
+    return called(() => this.#wasm.diagram(textOf(format, "format"), entity));
   }
 
   instance(id: string, options: typed.At & { readonly context?: object } = {}): Instance {
-    return this.#instances.create(id, { ...options, now: nowOf(options) });
+    return this.#instances.create(id, options);
   }
 
   restore(snapshot: typed.Snapshot, options: typed.At = {}): Instance {
-    return this.#instances.restore(snapshot, { now: nowOf(options) });
-  }
-}
-
-function called<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (thrown) {
-    throw refusal(thrown);
+    return this.#instances.restore(snapshot, options);
   }
 }

@@ -3,9 +3,13 @@
 import type { WasmInstance, WasmInstances, WasmMachine } from "#core-bindings";
 import { core } from "#core-wasm";
 
-import { jsonText, refusal, unfit } from "./json.ts";
+import { freed } from "./freed.ts";
+import { nowOf, textOf, timeOf } from "./given.ts";
+import { jsonText } from "./json.ts";
+import { called, refusal } from "./refusal.ts";
 import type { Plan } from "./steps.ts";
 import type * as typed from "./typed.ts";
+import { kindOf, wrong } from "./wrong.ts";
 
 /** What all instances of a machine share: their events' numbers, and the steps that were met. */
 export class Instances {
@@ -18,16 +22,18 @@ export class Instances {
 
   /** A new entity that lives in Wasm. */
   create(id: string, options: { readonly context?: object; readonly now?: number } = {}): Instance {
-    const shared = this.#share();
+    const [named, now] = [textOf(id, "id"), nowOf(options, ["now", "context"])];
     const context = jsonText(options.context ?? {}, "context");
-    return called(() => new Instance(shared, shared.wasm.create(id, context, options.now ?? Date.now())));
+    const shared = this.#share();
+    return called(() => new Instance(shared, shared.wasm.create(named, context, now)));
   }
 
   /** An entity from where a snapshot left it. */
   restore(snapshot: object, options: typed.At = {}): Instance {
-    const shared = this.#share();
+    const now = nowOf(options);
     const text = jsonText(snapshot, "snapshot");
-    return called(() => new Instance(shared, shared.wasm.restore(text, options.now ?? Date.now())));
+    const shared = this.#share();
+    return called(() => new Instance(shared, shared.wasm.restore(text, now)));
   }
 
   #share(): Shared {
@@ -46,14 +52,6 @@ function share(wasm: WasmInstances): Shared {
   const plan = JSON.parse(wasm.plan()) as Plan;
   const types = plan.events.map(({ event_type }) => event_type);
   return { wasm, plan, handles: new Map(types.map((type) => [type, wasm.event(type, "{}")])) };
-}
-
-function called<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (thrown) {
-    throw refusal(thrown);
-  }
 }
 
 /** The codes of `WasmInstance.send`. */
@@ -109,8 +107,7 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
    * again goes on.
    */
   set now(to: number) {
-    if (!Number.isSafeInteger(to)) throw unfit("now", `it is ${to}`, "whole milliseconds");
-    this.#moved(this.#wasm.advance(to));
+    this.#moved(this.#wasm.advance(timeOf(to, "now")));
   }
 
   /** When its earliest timer is due, in milliseconds since the epoch; nothing where none is armed. */
@@ -123,8 +120,9 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
    * any of them: an event whose params never come again is better sent by its type.
    */
   event(type: string, params?: object): typed.EventHandle {
+    const named = textOf(type, "type");
     const text = params === undefined ? "{}" : jsonText(params, "params");
-    return called(() => this.#shared.wasm.event(type, text));
+    return called(() => this.#shared.wasm.event(named, text));
   }
 
   /**
@@ -134,15 +132,23 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
    */
   send(event: number | string, params?: object): boolean {
     if (typeof event === "number") {
-      if (event >>> 0 !== event) throw unfit("event", `it is ${event}`, "a number that `event` gave");
+      if (event >>> 0 !== event) throw wrong("event", `it is ${event}`, "a number that `event` gave");
+      if (params !== undefined) {
+        throw wrong(
+          "params",
+          `they are ${kindOf(params)}`,
+          "none: the event of a number has those it was given",
+        );
+      }
       return this.#moved(this.#wasm.send(event));
     }
     if (params === undefined) {
       const handle = this.#handles.get(event);
       if (handle !== undefined) return this.#moved(this.#wasm.send(handle));
     }
+    const type = textOf(event, "event");
     const text = params === undefined ? "{}" : jsonText(params, "params");
-    return this.#moved(called(() => this.#wasm.send_once(event, text)));
+    return this.#moved(called(() => this.#wasm.send_once(type, text)));
   }
 
   #moved(code: number): boolean {
@@ -168,9 +174,4 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
   }
 }
 
-/** Stands for what was freed. */
-const FREED: WasmInstance = new Proxy({} as WasmInstance, {
-  get(): never {
-    throw new TypeError("the instance was freed");
-  },
-});
+const FREED = freed<WasmInstance>("instance");

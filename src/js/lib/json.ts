@@ -1,8 +1,6 @@
-// How values and errors cross to the core: as JSON text, of which nothing is lost in silence.
+// How values cross to WebAssembly and to services: as JSON text, of which nothing is lost in silence.
 
-import { core } from "#core-wasm";
-
-import { type ErrorBody, StatewrightError } from "./errors.ts";
+import { kindOf, wrong } from "./wrong.ts";
 
 /**
  * A value as JSON text. Members that are `undefined` are absent, as in JSON; whatever else JSON has no form for is refused, where
@@ -10,49 +8,105 @@ import { type ErrorBody, StatewrightError } from "./errors.ts";
  *
  * @param path Where the value stands, for the error.
  * @throws {StatewrightError} `BAD_REQUEST`: a Date, a Map, an instance of a class, a function, a symbol, a bigint, NaN or Infinity,
- * `undefined` in an array, an object with `toJSON`, or a cycle.
+ * half of a surrogate pair, `undefined` in an array, an object with `toJSON`, a cycle, or more than 127 levels.
  */
 export function jsonText(value: unknown, path: string): string {
-  check(value, path, 0);
+  checkJson(value, path);
   return JSON.stringify(value);
 }
 
-/** Deeper than any document is read. */
-const DEEPEST = 128;
+/** Checks a value as `jsonText` does, where something else writes it. */
+export function checkJson(value: unknown, path: string): void {
+  new Walk(path).check(value);
+}
 
-function check(value: unknown, path: string, depth: number): void {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return;
-    case "number":
-      if (Number.isFinite(value)) return;
-      throw unfit(path, `it is ${value}`, "a finite number");
-    case "object":
-      break;
-    case "bigint":
-      throw unfit(path, "it is a bigint", "a number, or its digits as text");
-    default:
-      throw unfit(path, `it is ${value === undefined ? "undefined" : `a ${typeof value}`}`, "a JSON value");
+/** Deeper than any document is read. */
+const DEEPEST = 127;
+
+/** A way through a value. */
+class Walk {
+  readonly #root: string;
+  /** From the root to where it is: members and places, and the objects that have them. */
+  readonly #way: (string | number)[] = [];
+  readonly #above: object[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
   }
-  if (value === null) return;
-  if (depth > DEEPEST) throw unfit(path, "it is too deep, or within itself", `at most ${DEEPEST} levels`);
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) check(value[index], `${path}[${index}]`, depth + 1);
-    return;
+
+  check(value: unknown): void {
+    switch (typeof value) {
+      case "string":
+        if (!value.isWellFormed()) throw this.#wrong(HALF, "whole characters");
+        return;
+      case "boolean":
+        return;
+      case "number":
+        if (!Number.isFinite(value)) throw this.#wrong(`it is ${value}`, "a finite number");
+        return;
+      case "object":
+        if (value !== null) this.#object(value);
+        return;
+      case "bigint":
+        throw this.#wrong("it is a bigint", "a number, or its digits as text");
+      default:
+        throw this.#wrong(`it is ${value === undefined ? "undefined" : kindOf(value)}`, "a JSON value");
+    }
   }
-  if (!isPlain(value))
-    throw unfit(path, `it is a ${kindOf(value)}`, "plain data: text, a number or an object");
-  for (const [key, member] of Object.entries(value)) {
-    if (member !== undefined) check(member, `${path}.${key}`, depth + 1);
+
+  #object(value: object): void {
+    if (this.#above.length >= DEEPEST) throw this.#deep();
+    this.#above.push(value);
+    if (Array.isArray(value)) {
+      // Holes too.
+      for (let place = 0; place < value.length; place += 1) this.#member(place, value[place]);
+    } else {
+      const odd = oddity(value);
+      if (odd !== undefined) throw this.#wrong(`it is ${odd}`, "plain data: text, a number or an object");
+      for (const name of Object.keys(value)) {
+        const member = (value as { readonly [name: string]: unknown })[name];
+        if (member === undefined) continue;
+        if (!name.isWellFormed()) throw this.#wrong(`a member's name: ${HALF}`, "whole characters");
+        this.#member(name, member);
+      }
+    }
+    this.#above.pop();
+  }
+
+  #member(name: string | number, member: unknown): void {
+    this.#way.push(name);
+    this.check(member);
+    this.#way.pop();
+  }
+
+  /** That it goes on too long: for ever, where an object is within itself. */
+  #deep(): Error {
+    const again = this.#above.findIndex((object, place) => this.#above.indexOf(object) < place);
+    this.#way.length = again < 0 ? SHOWN : again;
+    if (again >= 0) return this.#wrong("it is within itself", "plain data without a cycle");
+    return this.#wrong(`it goes on below for more than ${DEEPEST} levels`, `at most ${DEEPEST} levels`);
+  }
+
+  #wrong(problem: string, expected: string): Error {
+    const way = this.#way.map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`));
+    return wrong(`${this.#root}${way.join("")}`, problem, expected);
   }
 }
 
-/** Whether JSON says all that an object is. */
-export function isPlain(value: object): boolean {
+/** What is told of a way that is too long. */
+const SHOWN = 3;
+/** What is wrong with a text that has no form in UTF-8. */
+export const HALF = "it has half of a surrogate pair";
+
+/** What an object is, where JSON does not say all that it is. */
+function oddity(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null && !isForeign(prototype)) return false;
-  return typeof (value as { readonly toJSON?: unknown }).toJSON !== "function";
+  if (prototype !== Object.prototype && prototype !== null && !isForeign(prototype)) {
+    const kind = kindOf(value);
+    return kind === "an object" ? "an object with a prototype of its own" : kind;
+  }
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  return typeof toJSON === "function" ? "an object with `toJSON`" : undefined;
 }
 
 /** Whether a prototype is that of another realm's plain objects. */
@@ -63,32 +117,4 @@ function isForeign(prototype: unknown): boolean {
     Object.getPrototypeOf(prototype) === null &&
     Object.hasOwn(prototype, "isPrototypeOf")
   );
-}
-
-function kindOf(value: object): string {
-  const name = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
-  if (typeof name !== "string" || name === "" || name === "Object") return "object with toJSON";
-  return name;
-}
-
-/** A part of what was given is wrong. */
-export function unfit(path: string, problem: string, expected: string): StatewrightError {
-  const error = {
-    code: "BAD_REQUEST",
-    message: `${path}: ${problem}; expected ${expected}`,
-    retry: false,
-    path,
-  };
-  return new StatewrightError(error, 400);
-}
-
-/** What Wasm threw, as what is thrown to the caller. */
-export function refusal(thrown: unknown): unknown {
-  if (typeof thrown !== "string") return thrown;
-  return errorOf(JSON.parse(thrown) as ErrorBody);
-}
-
-/** The inside of an answer's `error`, as an error. */
-export function errorOf(body: ErrorBody): StatewrightError {
-  return new StatewrightError(body, core().status(body.code));
 }

@@ -5,11 +5,14 @@ import { simulation } from "#simulation-wasm";
 
 import type { Definition } from "./definition.ts";
 import type { ErrorBody } from "./errors.ts";
-import { errorOf, jsonText, refusal } from "./json.ts";
-import { familyOf } from "./kin.ts";
+import { freed } from "./freed.ts";
+import { optionsOf, textOf, timeOf } from "./given.ts";
+import { jsonText } from "./json.ts";
+import { familyOf, machinesOf } from "./kin.ts";
+import { called, errorOf } from "./refusal.ts";
 import { eventText } from "./steps.ts";
-import { timeOf } from "./time.ts";
 import type * as typed from "./typed.ts";
+import { kindOf, wrong } from "./wrong.ts";
 
 /** What a simulation begins with. */
 export interface SimulateOptions {
@@ -67,7 +70,7 @@ export interface SimulatedStep {
 
 /** What a step of a scenario expects: all that it names must be so. */
 export interface Expected {
-  /** The entity's state after the step. */
+  /** The entity's state after the step; null where there is no entity. */
   readonly state?: unknown;
   readonly outcome?: "applied" | "duplicate" | "no_transition" | "refused" | "done";
   /** The code of the error with which it is refused. */
@@ -121,6 +124,10 @@ export interface FiredTimeout {
   readonly timestamp: number;
 }
 
+function atOf(when: When): number | undefined {
+  return optionsOf(when, ["at"]).at;
+}
+
 /** An event as a service reads it. */
 function eventBody(event: typed.EventInput): object {
   return JSON.parse(eventText(event)) as object;
@@ -148,11 +155,7 @@ export function simulate<const Machines extends Some>(
  */
 export function checkScenario(scenario: Scenario): Checked {
   const text = jsonText(scenario, "scenario");
-  try {
-    return JSON.parse(simulation().checkScenario(text)) as Checked;
-  } catch (thrown) {
-    throw refusal(thrown);
-  }
+  return JSON.parse(called(() => simulation().checkScenario(text))) as Checked;
 }
 
 /**
@@ -162,14 +165,23 @@ export function checkScenario(scenario: Scenario): Checked {
  * Its memory is freed when it is collected; `free`, or `using`, does so at once.
  */
 export class Simulation<Machines extends Some = Some> {
-  readonly #session: WasmSession;
+  #session: WasmSession;
 
   /** Use `simulate`. */
   constructor(machines: Machines, options: SimulateOptions) {
-    const { now = 0, tenant, deliver } = options;
-    this.#session = new (simulation().WasmSession)(timeOf(now, "now"), tenant, deliver);
+    const family = familyOf(machinesOf(machines)).reverse();
+    const { now, tenant, deliver } = optionsOf(options, ["now", "tenant", "deliver"]);
+    const start = timeOf(now ?? 0, "now");
+    const named = tenant === undefined ? undefined : textOf(tenant, "tenant");
+    if (deliver !== undefined && typeof deliver !== "boolean") {
+      throw wrong("deliver", `it is ${kindOf(deliver)}`, "true or false");
+    }
+    this.#session = new (simulation().WasmSession)(start, named, deliver);
     // Children first, so that what names them is checked against them.
-    for (const { definition } of familyOf(machines).reverse()) this.register(definition);
+    for (const { definition } of family) {
+      const text = jsonText(definition, "machines");
+      called(() => this.#session.give(text));
+    }
   }
 
   /** What its clock reads, in milliseconds since the epoch. */
@@ -179,12 +191,8 @@ export class Simulation<Machines extends Some = Some> {
 
   /** Does any operation, as the core's `simulation` tells them: the status and the body of a service's answer. */
   perform(op: string, args: object = {}): { readonly status: number; readonly body: unknown } {
-    const text = jsonText(args, "args");
-    try {
-      return JSON.parse(this.#session.perform(op, text)) as { status: number; body: unknown };
-    } catch (thrown) {
-      throw refusal(thrown);
-    }
+    const [named, text] = [textOf(op, "op"), jsonText(args, "args")];
+    return JSON.parse(called(() => this.#session.perform(named, text))) as { status: number; body: unknown };
   }
 
   /** The body of what an operation answers. */
@@ -207,7 +215,7 @@ export class Simulation<Machines extends Some = Some> {
     options: When = {},
   ): SimulatedEntity<TypesById<Machines, Id>> {
     const body = { entity_id: entity, context };
-    return this.#done("create", { machine_id: machine, body, at: options.at });
+    return this.#done("create", { machine_id: machine, body, at: atOf(options) });
   }
 
   /** Sends an event to an entity. Replays are found in its history. */
@@ -306,7 +314,7 @@ export class Simulation<Machines extends Some = Some> {
     return this.#done("steps");
   }
 
-  /** Undoes the last step, or all but so many. The clock goes back with them. */
+  /** Undoes the last step, or all but so many. The clock goes back with them; the machines that it began with stay. */
   undo(to?: number): void {
     this.#done("undo", { to });
   }
@@ -326,16 +334,20 @@ export class Simulation<Machines extends Some = Some> {
     this.#done("import", { body: scenario });
   }
 
-  #about(machine: string, entity: string, body?: object, { at }: When = {}): object {
-    return { machine_id: machine, entity_id: entity, body, at };
+  #about(machine: string, entity: string, body?: object, when: When = {}): object {
+    return { machine_id: machine, entity_id: entity, body, at: atOf(when) };
   }
 
   /** Frees its memory. Nothing can be done with it any more. */
   free(): void {
+    if (this.#session === FREED) return;
     this.#session.free();
+    this.#session = FREED;
   }
 
   [Symbol.dispose](): void {
     this.free();
   }
 }
+
+const FREED = freed<WasmSession>("simulation");

@@ -158,6 +158,9 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub struct Session {
     options: Options,
+    /// The machines that were there from the beginning, and the world with them alone.
+    given: Vec<Value>,
+    beginning: World,
     world: World,
     /// All steps, also those that are undone.
     steps: Vec<Step>,
@@ -182,6 +185,8 @@ impl Session {
     pub fn new(options: Options) -> Self {
         let world = World::new(options.now, &options.tenant);
         Self {
+            given: Vec::new(),
+            beginning: world.clone(),
             world,
             options,
             steps: Vec::new(),
@@ -189,6 +194,21 @@ impl Session {
             kept: Vec::new(),
             keep_every: KEEP_EVERY,
         }
+    }
+
+    /// Registers a machine that is there from the beginning: no step, and so never undone. The steps that were done before
+    /// are forgotten, and what they did.
+    ///
+    /// # Errors
+    /// It has faults, or a machine of its id is there.
+    pub fn give(&mut self, machine: &Value) -> Result<(), Error> {
+        self.beginning.register(machine)?;
+        self.given.push(machine.clone());
+        self.world = self.beginning.clone();
+        self.steps.clear();
+        self.kept.clear();
+        self.done = 0;
+        Ok(())
     }
 
     /// What the clock reads.
@@ -238,6 +258,9 @@ impl Session {
             path: "$",
             object: args,
         };
+        if let Err(error) = args.only(&ARGUMENTS) {
+            return Reply::of(400, Err(error));
+        }
         match op {
             "undo" | "redo" => return Reply::of(200, self.go_to(op, args)),
             "steps" => return Reply::of(200, Ok(self.told_steps())),
@@ -413,9 +436,7 @@ impl Session {
                 .as_u64()
                 .and_then(|to| usize::try_from(to).ok())
                 .filter(|to| (least..=most).contains(to))
-                .ok_or_else(|| {
-                    args.wrong("to", given, &format!("a number of steps from {least} to {most}"))
-                })?,
+                .ok_or_else(|| args.wrong_text("to", &format!("a number of steps from {least} to {most}")))?,
         };
         self.replay(to);
         Ok(json!({"done": self.done, "now": self.world.now}))
@@ -427,7 +448,7 @@ impl Session {
             self.kept.retain(|(after, _)| *after <= to);
             (self.done, self.world) = match self.kept.last() {
                 Some((after, world)) => (*after, world.clone()),
-                None => (0, World::new(self.options.now, &self.options.tenant)),
+                None => (0, self.beginning.clone()),
             };
         }
         while self.done < to {
@@ -455,6 +476,9 @@ fn kind_of_op(op: &str) -> Option<Kind> {
         _ => None,
     }
 }
+
+/// The arguments that operations read.
+const ARGUMENTS: [&str; 7] = ["at", "machine_id", "entity_id", "body", "order", "format", "to"];
 
 /// A request's body that must be an object.
 fn object(body: &Value) -> Result<Fields<'_>, Error> {

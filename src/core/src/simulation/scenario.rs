@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Options, Reply, Session, Step, kind_of_op, object};
+use super::{Options, Reply, Session, kind_of_op, object};
 use crate::definition::shape::{kind_of, shortened};
 use crate::error::Error;
 use crate::ids::Millis;
@@ -92,33 +92,35 @@ fn differs(session: &mut Session, step: &Told<'_>, expect: Fields<'_>, reply: &R
         Some(format!("expected {what} {wanted}, and it is {found}"))
     };
     let code = reply.body.pointer("/error/code").cloned().unwrap_or_default();
-    let wanted = expect.given("error").cloned().unwrap_or_default();
-    let tells_of_errors = ["error", "status", "outcome", "body"]
+    // Null is expected as well: that there is none.
+    let expected = |key: &str| expect.object.get(key);
+    let wanted = expected("error").cloned().unwrap_or_default();
+    let tells_of_errors = ["status", "outcome", "body"]
         .iter()
-        .any(|key| expect.given(key).is_some());
-    if code != wanted && (!wanted.is_null() || !tells_of_errors) {
+        .any(|key| expected(key).is_some());
+    if code != wanted && (expected("error").is_some() || !tells_of_errors) {
         return if code.is_null() {
             otherwise("the error", &wanted, &reply.body)
         } else {
             Some(refused(reply))
         };
     }
-    if let Some(status) = expect.given("status") {
+    if let Some(status) = expected("status") {
         let found = json!(reply.status);
         if *status != found {
             return otherwise("the status", status, &found);
         }
     }
-    if let Some(outcome) = expect.given("outcome") {
+    if let Some(outcome) = expected("outcome") {
         let found = json!(outcome_of(reply));
         if *outcome != found {
             return otherwise("the outcome", outcome, &found);
         }
     }
-    if let Some(body) = expect.given("body").filter(|body| !matches(body, &reply.body)) {
+    if let Some(body) = expected("body").filter(|body| !matches(body, &reply.body)) {
         return otherwise("a body that matches", body, &reply.body);
     }
-    if let Some(state) = expect.given("state") {
+    if let Some(state) = expected("state") {
         let found = state_after(session, step, reply);
         if *state != found {
             return otherwise("the state", state, &found);
@@ -173,15 +175,7 @@ fn matches(wanted: &Value, found: &Value) -> bool {
 fn begin(scenario: &Scenario<'_>) -> Result<Session, Error> {
     let mut session = Session::new(scenario.options.clone());
     for (place, machine) in scenario.machines.iter().enumerate() {
-        if let Err(error) = session.world.register(machine) {
-            return Err(at_machine(place, error));
-        }
-        session.note(Step {
-            op: "register".to_owned(),
-            at: session.now(),
-            args: json!({ "body": machine }),
-            status: 201,
-        });
+        session.give(machine).map_err(|error| at_machine(place, error))?;
     }
     Ok(session)
 }
@@ -235,14 +229,7 @@ fn items<'a>(fields: Fields<'a>, key: &str) -> Result<&'a [Value], Error> {
 
 fn read_step(place: usize, step: &Value) -> Result<Told<'_>, Error> {
     let path = format!("$.steps[{place}]");
-    let of = |error: Error| match error {
-        Error::Invalid {
-            path: at,
-            problem,
-            expected,
-        } => Error::invalid(at.replacen('$', &path, 1), problem, expected),
-        other => other,
-    };
+    let of = |error: Error| error.within(&path);
     let fields = object(step).map_err(of)?;
     fields.only(&STEP_KEYS).map_err(of)?;
     let op = fields.text("op").map_err(of)?;
@@ -252,10 +239,15 @@ fn read_step(place: usize, step: &Value) -> Result<Told<'_>, Error> {
         return Err(Error::invalid(format!("{path}.op"), problem, expected));
     }
     let mut args = fields.map("args").map_err(of)?.cloned().unwrap_or_default();
+    let read = Fields {
+        path: "$.args",
+        object: &args,
+    };
+    read.only(&super::ARGUMENTS).map_err(of)?;
     if let Some(at) = fields.given("at") {
         args.insert("at".to_owned(), at.clone());
     }
-    let expect = match fields.given("expect") {
+    let expect = match fields.object.get("expect") {
         None => None,
         Some(Value::Object(object)) => {
             let expect = Fields {
@@ -274,21 +266,17 @@ fn read_step(place: usize, step: &Value) -> Result<Told<'_>, Error> {
 }
 
 impl Fields<'_> {
-    fn wrong_text(&self, key: &str, expected: &str) -> Error {
+    /// That a field is another one than is expected, with what it is.
+    pub(super) fn wrong_text(&self, key: &str, expected: &str) -> Error {
         let given = self.given(key).map(ToString::to_string).unwrap_or_default();
         Error::invalid(self.key(key), format!("it is {}", shortened(&given)), expected)
     }
 }
 
 impl Session {
-    /// The steps that are done, as a scenario. Machines that are registered before all else stand by themselves.
+    /// The steps that are done, as a scenario of the machines that were there from the beginning.
     pub(super) fn export(&self) -> Value {
-        let done = self.steps.get(..self.done).unwrap_or_default();
-        let begins =
-            |step: &&Step| step.op == "register" && step.status == 201 && step.at == self.options.now;
-        let machines = done.iter().take_while(begins);
-        let machines: Vec<&Value> = machines.filter_map(|step| step.args.get("body")).collect();
-        let steps = done.iter().skip(machines.len());
+        let steps = self.steps.iter().take(self.done);
         let steps = steps.map(|step| {
             let mut told = json!({"op": step.op, "at": step.at, "args": step.args});
             // So that it passes when it is checked.
@@ -302,7 +290,7 @@ impl Session {
             "start": self.options.now,
             "tenant": self.options.tenant,
             "deliver": self.options.deliver,
-            "machines": machines,
+            "machines": self.given,
             "steps": steps.collect::<Vec<_>>(),
         })
     }

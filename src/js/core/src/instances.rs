@@ -69,7 +69,7 @@ impl WasmInstances {
     /// It is none, or too many have numbers.
     pub fn event(&self, event_type: &str, params: &str) -> Result<u32, JsValue> {
         let params = params_of(params)?;
-        let event = event_of(event_type, params).map_err(thrown)?;
+        let event = event_of(event_type, params).map_err(|error| thrown(error.within("event")))?;
         match &self.shared {
             Shared::Alone(automaton) => {
                 let numbered = automaton.borrow_mut().event(event_type, &event.1);
@@ -110,8 +110,8 @@ impl WasmInstances {
     /// # Errors
     /// The snapshot cannot be read.
     pub fn restore(&self, snapshot: &str, now: f64) -> Result<WasmInstance, JsValue> {
-        let snapshot = Snapshot::read(&read(snapshot)?).map_err(thrown)?;
-        let living = self.blueprint.restore(&snapshot).map_err(thrown)?;
+        let restored = Snapshot::read(&read(snapshot)?).and_then(|read| self.blueprint.restore(&read));
+        let living = restored.map_err(|error| thrown(error.within("snapshot")))?;
         Ok(self.instance(living, millis(now)))
     }
 

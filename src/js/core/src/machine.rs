@@ -102,7 +102,7 @@ impl WasmMachine {
         };
         let mut living = self.living(snapshot)?;
         let sent = living.send(&read(event)?, &history, millis(now));
-        told(&sent.map_err(thrown)?)
+        told(&sent.map_err(of_event)?)
     }
 
     /// Why an event would or would not move an entity: the body of the service's `explain`.
@@ -111,7 +111,7 @@ impl WasmMachine {
     /// The snapshot or the event cannot be read, or a target path leads nowhere.
     pub fn why(&self, snapshot: &str, event: &str, now: f64) -> Result<String, JsValue> {
         let mut living = self.living(snapshot)?;
-        told(&living.why(&read(event)?, millis(now)).map_err(thrown)?)
+        told(&living.why(&read(event)?, millis(now)).map_err(of_event)?)
     }
 
     /// The events that an entity, and what lives below it, can take: the body of the service's `events`.
@@ -158,6 +158,11 @@ impl WasmMachine {
 
     fn living(&self, snapshot: &str) -> Result<Living, JsValue> {
         let restore = |value: &Value| self.blueprint.restore(&Snapshot::read(value)?);
-        restore(&read(snapshot)?).map_err(thrown)
+        restore(&read(snapshot)?).map_err(|error| thrown(error.within("snapshot")))
     }
+}
+
+/// What is thrown for an event that is wrong.
+fn of_event(error: Error) -> JsValue {
+    thrown(error.within("event"))
 }

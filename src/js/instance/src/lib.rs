@@ -21,8 +21,8 @@ pub type Members = Map<String, Value>;
 pub type ReadEvent = (Members, Arc<Members>);
 
 /// What came of an event or of the clock: nothing moved, something did, or [`WasmInstance::problem`] says why not.
-const STAYED: u32 = 0;
-const MOVED: u32 = 1;
+const STAYED: u32 = false as u32;
+const MOVED: u32 = true as u32;
 const PROBLEM: u32 = 2;
 
 /// The members of JSON text.
@@ -100,18 +100,30 @@ impl WasmInstance {
 impl WasmInstance {
     /// Sends the event of a number: 0 where it moved nothing, 1 where it did, 2 where there is a problem.
     pub fn send(&mut self, event: u32) -> u32 {
-        let sent = match &mut self.lives {
-            Lives::Alone { automaton, instance } => {
-                match automaton.borrow_mut().send(instance, EventIx::at(event)) {
-                    Ok(true) => return MOVED,
-                    Ok(false) => return STAYED,
-                    Err(unsent) => Err(Error::from(*unsent)),
-                }
-            }
-            Lives::Family { events, now } => match events.borrow().get(event as usize) {
-                Some(event) => deliver(&mut self.living, event, *now),
-                None => Err(Unsent::NoSuchEvent { number: event }.into()),
-            },
+        let Lives::Alone { automaton, instance } = &mut self.lives else {
+            return self.send_in_family(event);
+        };
+        let sent = automaton.borrow_mut().send(instance, EventIx::at(event));
+        match sent {
+            Ok(moved) => u32::from(moved),
+            Err(unsent) => self.refuse(*unsent),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, unsent: Unsent) -> u32 {
+        self.code(Err(unsent.into()))
+    }
+
+    #[inline(never)]
+    fn send_in_family(&mut self, event: u32) -> u32 {
+        let Lives::Family { events, now } = &self.lives else {
+            return STAYED;
+        };
+        let sent = match events.borrow().get(event as usize) {
+            Some(event) => deliver(&mut self.living, event, *now),
+            None => Err(Unsent::NoSuchEvent { number: event }.into()),
         };
         self.code(sent)
     }
@@ -121,7 +133,8 @@ impl WasmInstance {
     /// # Errors
     /// The event cannot be read.
     pub fn send_once(&mut self, event_type: &str, params: &str) -> Result<u32, JsValue> {
-        let (event, params) = event_of(event_type, params_of(params)?).map_err(thrown)?;
+        let event = event_of(event_type, params_of(params)?);
+        let (event, params) = event.map_err(|error| thrown(error.within("event")))?;
         let sent = match &mut self.lives {
             Lives::Alone { automaton, instance } => {
                 let sent = automaton.borrow().send_once(instance, event_type, &params);

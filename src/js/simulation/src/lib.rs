@@ -26,6 +26,14 @@ impl WasmSession {
         }
     }
 
+    /// Registers a machine that is there from the beginning.
+    ///
+    /// # Errors
+    /// It has faults, or a machine of its id is there.
+    pub fn give(&mut self, machine: &str) -> Result<(), JsValue> {
+        self.session.give(&read(machine)?).map_err(thrown)
+    }
+
     /// What the clock reads.
     pub fn now(&self) -> f64 {
         number(self.session.now().0)

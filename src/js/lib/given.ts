@@ -1,0 +1,45 @@
+// What callers give, checked before it crosses to WebAssembly: there, what is of another type would be taken for something else.
+
+import { HALF } from "./json.ts";
+import type { At } from "./typed.ts";
+import { kindOf, wrong } from "./wrong.ts";
+
+/** A text that is given. */
+export function textOf(text: unknown, path: string): string {
+  if (typeof text !== "string") throw wrong(path, `it is ${kindOf(text)}`, "a text");
+  if (!text.isWellFormed()) throw wrong(path, HALF, "whole characters");
+  return text;
+}
+
+/** A time that is given. */
+export function timeOf(time: unknown, path: string): number {
+  if (Number.isSafeInteger(time)) return time as number;
+  const problem = `it is ${typeof time === "string" ? `the text \`${time.slice(0, 40)}\`` : kindOf(time)}`;
+  throw wrong(path, problem, "whole milliseconds since the epoch");
+}
+
+/** Options that are given: an object whose every member is read. */
+export function optionsOf<Options extends object>(options: Options, known: readonly string[]): Options {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw wrong("options", `they are ${kindOf(options)}`, `an object with \`${known.join("`, `")}\``);
+  }
+  onlyOf(options, "options", known);
+  return options;
+}
+
+/** Refuses members that nothing reads. */
+export function onlyOf(members: object, path: string, known: readonly string[]): void {
+  for (const name of Object.keys(members)) {
+    if (known.includes(name) || (members as { readonly [name: string]: unknown })[name] === undefined)
+      continue;
+    throw wrong(`${path}.${name}`, "nothing reads it", `one of \`${known.join("`, `")}\``);
+  }
+}
+
+const AT: readonly string[] = ["now"];
+
+/** When something happens: the time that is given, or now. */
+export function nowOf(options: At, known = AT): number {
+  const { now } = optionsOf(options, known);
+  return timeOf(now ?? Date.now(), "now");
+}
