@@ -19,17 +19,9 @@ export const IN_A_PROGRAM: ReadonlyMap<string, string> = new Map(
   [...OVER_HTTP].filter(([name]) => name !== "an-action-that-is-dead-is-sent-again-by-hand"),
 );
 
-const GENERATIONS = "a snapshot knows no earlier generation of a child, nor what lived below an ended one";
 const OTHERS = "a snapshot does not know of other entities";
 
 /** On machines and snapshots: what a session knows and a snapshot does not. */
 export const OF_SNAPSHOTS: ReadonlyMap<string, string> = new Map([
-  ["children-fresh-remember-the-events-of-all-their-generations", GENERATIONS],
-  ["children-fresh-remember-the-events-of-their-descendants-generations", GENERATIONS],
-  ["a-replay-is-a-duplicate-after-the-instance-ended", GENERATIONS],
-  ["a-replay-is-a-duplicate-after-the-instance-was-cancelled", GENERATIONS],
-  ["other-params-conflict-after-the-instance-ended", GENERATIONS],
-  ["a-replay-after-a-fresh-re-entry-is-still-a-duplicate", GENERATIONS],
-  ["a-target-of-another-generation-is-found-by-its-seq-for-replays-only", GENERATIONS],
   ["a-managed-child-of-another-parent-is-not-adopted", OTHERS],
 ]);
