@@ -1,13 +1,15 @@
 // Random machines as XState configs, and histories for them.
 
 import fc from "fast-check";
+import { and, or } from "xstate";
 
 import type { Guard } from "../../src/js/lib/definition.ts";
 
 /** A transition of a config. */
 export interface XTransition {
   readonly target?: string;
-  readonly guard?: string;
+  /** A name, or XState's own combination of names. */
+  readonly guard?: string | object;
   readonly reenter?: true;
   readonly actions?: "remember";
 }
@@ -80,12 +82,22 @@ function present<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
 }
 
+/** A guard by name, or now and then two of them. */
+function guardOf(guardNames: readonly string[]): fc.Arbitrary<string | object> {
+  const name = fc.constantFrom(...(guardNames.length === 0 ? GUARDS : guardNames));
+  const two = fc.tuple(name, name, fc.constantFrom(and, or));
+  return fc.oneof(
+    { weight: 5, arbitrary: name },
+    { weight: 1, arbitrary: two.map(([one, other, combine]): object => combine([one, other])) },
+  );
+}
+
 /** A transition to one of the targets; that of an event merges its params, and may have no target. */
 function transition(targets: readonly string[], guardNames: readonly string[], isEvent: boolean) {
   return fc
     .record({
       target: isEvent ? maybe(85, fc.constantFrom(...targets)) : fc.constantFrom(...targets),
-      guard: maybe(guardNames.length === 0 ? 0 : 45, fc.constantFrom(...guardNames, "")),
+      guard: maybe(guardNames.length === 0 ? 0 : 45, guardOf(guardNames)),
       reenter: maybe(30, fc.constant(true as const)),
       // What enters a state merges params here, so XState's has to; what stays may do nothing at all.
       remembers: fc.boolean(),
@@ -93,7 +105,7 @@ function transition(targets: readonly string[], guardNames: readonly string[], i
     .map(({ target, guard, reenter, remembers }) => {
       const made = {
         target,
-        guard: guard === "" ? undefined : guard,
+        guard,
         reenter,
         actions: isEvent && (target !== undefined || remembers) ? ("remember" as const) : undefined,
       };
@@ -182,24 +194,29 @@ function state(level: Level, keys: readonly string[], index: number): fc.Arbitra
       always:
         ahead.length === 0 || (index === 0 && depth < shape.depth)
           ? fc.constant(undefined)
-          : maybe(12, fc.array(always, { minLength: 1, maxLength: 2 })),
+          : maybe(isAlone ? 30 : 15, fc.array(always, { minLength: 1, maxLength: 2 })),
       isFinal:
         level.finals && index > 0
           ? maybe(index === keys.length - 1 ? 60 : 15, fc.constant(true))
           : fc.constant(undefined),
       nested,
+      // Now and then as it comes: then the import has to list it, and the case is passed over.
+      isRaw: maybe(15, fc.constant(true)),
       onDone: maybe(80, fc.array(transition(keys, [], false), { minLength: 1, maxLength: 1 })),
     })
-    .map(({ on, after, always, isFinal, nested, onDone }) => {
+    .map(({ on, after, always, isFinal, nested, onDone, isRaw }) => {
       if (isFinal === true) return { type: "final" as const };
-      const isBare = after === undefined && nested === undefined;
+      const isBare = isRaw === true || (after === undefined && nested === undefined);
       const own = [key, `#${id}.${key}`];
       return present({
         on: isBare ? on : mapped(on, own, false),
-        after: mapped(after, own, true),
+        after: isRaw === true ? after : mapped(after, own, true),
         always,
         ...nested,
-        onDone: nested === undefined ? undefined : onDone?.map((entry) => entered(entry, own)),
+        onDone:
+          nested === undefined
+            ? undefined
+            : onDone?.map((entry) => (isRaw === true ? entry : entered(entry, own))),
       }) as XState;
     });
 }
