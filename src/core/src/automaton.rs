@@ -181,9 +181,15 @@ impl Taken {
                 Ok(true)
             }
             Self::Stays => Ok(false),
-            Self::Refused(unsent) => Err(unsent.clone()),
+            Self::Refused(unsent) => refuse(unsent),
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse(unsent: &Unsent) -> Result<bool, Box<Unsent>> {
+    Err(Box::new(unsent.clone()))
 }
 
 /// A state that a region enters.
@@ -225,8 +231,8 @@ struct Numbered {
 struct Kept {
     point: Arc<Point>,
     context: u32,
-    /// By event: the place of the step, counted from 1; 0 where it was not met.
-    row: Vec<u32>,
+    /// By event: the place of the step, counted from 1; 0 where it was not met. That of the first events is at hand.
+    row: SmallVec<[u32; 12]>,
 }
 
 impl Automaton {
@@ -491,7 +497,7 @@ impl Automaton {
         self.points.push(Kept {
             point: Arc::clone(point),
             context,
-            row: Vec::new(),
+            row: SmallVec::new(),
         });
         number
     }

@@ -65,6 +65,13 @@ struct Known {
     timer: Timer,
 }
 
+/// By itself: it is rare, and long where it would stand in each step.
+#[cold]
+#[inline(never)]
+fn forget(known: Box<Known>) {
+    drop(known);
+}
+
 impl Instance {
     /// An entity without children, at a time by its own clock.
     pub fn of(entity: Entity, now: Millis) -> Self {
@@ -179,7 +186,10 @@ impl Instance {
             };
             self.next_seq = self.next_seq.next();
             if let Some(slot) = self.entries.get_mut(enters.region.place()) {
-                *slot = held;
+                let left = std::mem::replace(slot, held);
+                if let MadeBy::Known(known) = left.made_by {
+                    forget(known);
+                }
             }
         }
         if timed {
@@ -187,6 +197,7 @@ impl Instance {
         }
     }
 
+    #[inline(never)]
     fn find_due(&mut self) {
         let first = self.entries.iter().map(|held| held.due).min();
         self.due = first.unwrap_or(NEVER);
