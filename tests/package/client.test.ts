@@ -232,16 +232,59 @@ test("another program at this address is told from a service", async (t) => {
   assert.equal(stranger.status, 404);
 });
 
-test("options that are wrong are refused when the client is made", () => {
-  const wrong: Partial<ClientOptions>[] = [
-    { url: "statewright.example.com" },
-    { url: "ftp://example.com" },
-    { url: "https://example.com/?a=1" },
-    { retries: -1 },
-    { timeout: 0 },
+test("options that are wrong are refused by their names when the client is made", () => {
+  const wrong: readonly (readonly [object, string])[] = [
+    [{ url: "statewright.example.com" }, "url"],
+    [{ url: undefined }, "url"],
+    [{ url: "ftp://example.com" }, "url"],
+    [{ url: "https://example.com/?a=1" }, "url"],
+    [{ url: "https://me:secret@example.com" }, "url"],
+    [{ retries: -1 }, "retries"],
+    [{ timeout: 0 }, "timeout"],
+    [{ timeout: 2 ** 31 }, "timeout"],
+    [{ timeout: Number.POSITIVE_INFINITY }, "timeout"],
+    [{ fetch: 5 }, "fetch"],
+    [{ apiKey: "a\nb" }, "apiKey"],
+    [{ apiKey: 5 }, "apiKey"],
+    [{ tenant: "a\r\nX-Other: b" }, "tenant"],
+    [{ tennant: "a" }, "options.tennant"],
   ];
-  for (const options of wrong) {
-    assert.throws(() => createClient({ url: "https://example.com", ...options }), StatewrightError);
+  for (const [options, path] of wrong) {
+    assert.throws(
+      () => createClient({ url: "https://example.com", ...options }),
+      (error: unknown) => {
+        assert.ok(error instanceof StatewrightError);
+        assert.deepEqual([error.code, error.details.path], ["BAD_REQUEST", path]);
+        return true;
+      },
+    );
+  }
+  for (const none of [undefined, null, "https://example.com"]) {
+    assert.throws(() => createClient(none as unknown as ClientOptions), { code: "BAD_REQUEST" });
+  }
+});
+
+test("keys and names with other characters than ASCII are sent as UTF-8", async () => {
+  const sent: Headers[] = [];
+  const fetch = async ({ headers }: Request) => {
+    sent.push(headers);
+    return Response.json([]);
+  };
+  const { machines } = createClient({ url: "https://example.com", apiKey: "ключ", tenant: "Ωmega", fetch });
+  await machines.list({}, { requestId: "🙂" });
+  const bytes = (text: string | null | undefined) => Buffer.from(text ?? "", "latin1").toString();
+  assert.deepEqual(
+    ["authorization", "x-tenant-id", "x-request-id"].map((name) => bytes(sent[0]?.get(name))),
+    ["Bearer ключ", "Ωmega", "🙂"],
+  );
+});
+
+test("a fetch that gives no Response is no answer", async () => {
+  for (const given of [undefined, Promise.resolve(undefined), { status: 200 }]) {
+    const fetch = (() => given) as unknown as NonNullable<ClientOptions["fetch"]>;
+    const { machines } = createClient({ url: "https://example.com", fetch, retries: 0 });
+    const error = await refusal(machines.get("m"));
+    assert.deepEqual([error.code, /`fetch` gave no Response/.test(error.message)], ["NO_ANSWER", true]);
   }
 });
 

@@ -145,6 +145,66 @@ test("names that a URL would resolve away, or cannot hold, are refused before th
   assert.deepEqual(asked, []);
 });
 
+test("what a request cannot say is refused by its name before it is sent", async () => {
+  const { asked, all } = noting();
+  const refusal = async (answer: Promise<unknown>): Promise<string> => {
+    const error: unknown = await answer.then(
+      () => assert.fail("it is not refused"),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof StatewrightError, String(error));
+    assert.deepEqual([error.code, error.status], ["BAD_REQUEST", 400]);
+    return error.message;
+  };
+  const go = (params: object) =>
+    refusal(all.entities.transition("m", "e", { event_type: "go", params } as never));
+  const cycle: { again?: object } = {};
+  cycle.again = cycle;
+  assert.deepEqual(
+    [await go({ a: NaN }), await go({ a: 5n }), await go({ a: new Map() }), await go(cycle)],
+    [
+      "body.params.a: it is NaN; expected a finite number",
+      "body.params.a: it is a bigint; expected a number, or its digits as text",
+      "body.params.a: it is a Map; expected plain data: text, a number or an object",
+      "body.params.again: it is within itself; expected plain data without a cycle",
+    ],
+  );
+  const del = (options: unknown) => refusal(all.machines.delete("m", options as never));
+  assert.deepEqual(
+    [
+      await refusal(all.entities.transition("m", "e", undefined as never)),
+      await del({ idempotencyKey: 5 }),
+      await del({ idempotencyKey: "" }),
+      await del({ idempotencyKey: "ключ" }),
+      await del({ requestId: "a\nb" }),
+      await del({ idempotency_key: "a" }),
+      await del(null),
+    ],
+    [
+      "body: it is missing; expected a JSON value",
+      "idempotencyKey: it is 5; expected a text",
+      "idempotencyKey: it is empty; expected printable ASCII characters, or `null` for none",
+      "idempotencyKey: it has other characters; expected printable ASCII characters, or `null` for none",
+      "requestId: it has a control character; expected one line of text",
+      "options.idempotency_key: nothing reads it; expected one of `idempotencyKey`, `requestId`, `runId`, `signal`",
+      "options: they are null; expected an object with `idempotencyKey`, `requestId`, `runId`, `signal`",
+    ],
+  );
+  assert.deepEqual(asked, []);
+});
+
+test("a list that goes on where it was ends with an error", async () => {
+  const { asked, all } = noting(() => ({
+    data: [],
+    headers: new Map([["link", '</api/machines?cursor=c>; rel="next"']]),
+  }));
+  const every = async () => {
+    for await (const _ of all.machines.list().pages());
+  };
+  await assert.rejects(every, { code: "UNKNOWN_ANSWER" });
+  assert.equal(asked.length, 2);
+});
+
 /** A list of three pages. */
 function paged() {
   return noting(({ query }) => {

@@ -4,10 +4,12 @@ import openapiFetch, { type Client as FetchClient, type Middleware } from "opena
 
 import type { CallAnswer, CallRequest } from "./call.ts";
 import { StatewrightError } from "./errors.ts";
+import { optionsOf, textOf } from "./given.ts";
 import type { paths } from "./openapi.ts";
 import { type Operations, operations } from "./operations.ts";
 import { errorBody, type Patience, send } from "./retry.ts";
 import { KEYED_ROUTES, READING_ROUTES } from "./routes.ts";
+import { kindOf, wrong } from "./wrong.ts";
 
 export { type ErrorCode, type ErrorDetails, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";
@@ -76,24 +78,36 @@ type AnyRoute = Record<
 >;
 
 /** What can be wrong with the options is said before anything is sent. */
-function wrong(message: string): StatewrightError {
-  return new StatewrightError({ code: "BAD_REQUEST", message, retry: false }, 0);
+const OPTIONS = ["url", "apiKey", "tenant", "fetch", "retries", "timeout"];
+/** Timers take no more. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+function whole(name: string, value: number, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw wrong(name, `it is ${kindOf(value)}`, `a whole number from ${least} to ${most}`);
 }
 
-function whole(name: string, value: number, least: number): number {
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw wrong(`${name} is ${value}; a whole number of at least ${least} is needed`);
+/** A text that a header can hold, where one is given. */
+function line(name: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const text = textOf(value, name);
+  if (/[\x00-\x1f\x7f]/.test(text)) throw wrong(name, "it has a control character", "one line of text");
+  return text;
 }
 
 function base(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const expected = "an absolute http or https URL without a query";
   if (
     parsed === undefined ||
     !/^https?:$/.test(parsed.protocol) ||
     parsed.search !== "" ||
     parsed.hash !== ""
   ) {
-    throw wrong(`url is \`${url}\`; an absolute http or https URL without a query is needed`);
+    throw wrong("url", typeof url === "string" ? `it is \`${url}\`` : `it is ${kindOf(url)}`, expected);
+  }
+  if (parsed.username !== "" || parsed.password !== "") {
+    throw wrong("url", "it has credentials", `${expected}; the key goes into \`apiKey\``);
   }
   return parsed.href;
 }
@@ -121,14 +135,14 @@ interface Kind {
 
 /** Gives requests what they lack, and notes of each whether it may be sent again. */
 function preparing(options: ClientOptions, kinds: WeakMap<Request, Kind>): Middleware {
-  const { apiKey, tenant } = options;
+  const [apiKey, tenant] = [line("apiKey", options.apiKey), line("tenant", options.tenant)];
   return {
     onRequest({ request, schemaPath }) {
       const { headers, method } = request;
       const route = `${method} ${schemaPath}`;
       if (schemaPath.startsWith("/api/")) {
         if (apiKey !== undefined && apiKey !== "" && !headers.has(AUTHORIZATION)) {
-          headers.set(AUTHORIZATION, `Bearer ${apiKey}`);
+          headers.set(AUTHORIZATION, headerOf(`Bearer ${apiKey}`));
         }
         if (tenant !== undefined && !headers.has(TENANT)) headers.set(TENANT, headerOf(tenant));
       }
@@ -185,13 +199,16 @@ function read(response: Response, text: string): CallAnswer {
  * comes, `NO_ANSWER`; and where something else than a service answers, `UNKNOWN_ANSWER`.
  */
 export function createClient(options: ClientOptions): Client {
-  const { fetch: given } = options;
+  const { fetch: given } = optionsOf(options, OPTIONS);
+  if (given !== undefined && typeof given !== "function") {
+    throw wrong("fetch", `it is ${kindOf(given)}`, "a function like the global `fetch`");
+  }
   const baseUrl = base(options.url);
   const patience: Patience = {
     // Not the function itself: runtimes refuse to be called without their global, and tests replace it.
     fetch: given ?? ((request, init) => globalThis.fetch(request, init)),
-    retries: whole("retries", options.retries ?? DEFAULT_RETRIES, 0),
-    timeout: whole("timeout", options.timeout ?? DEFAULT_TIMEOUT, 1),
+    retries: whole("retries", options.retries ?? DEFAULT_RETRIES, 0, Number.MAX_SAFE_INTEGER),
+    timeout: whole("timeout", options.timeout ?? DEFAULT_TIMEOUT, 1, LONGEST_TIMEOUT),
   };
   const kinds = new WeakMap<Request, Kind>();
   const fetch = (request: Request): Promise<Response> => {
@@ -208,7 +225,8 @@ export function createClient(options: ClientOptions): Client {
 
   const call = async (asked: CallRequest): Promise<CallAnswer> => {
     const { path, params, query, body, signal } = asked;
-    const headers = { ...asked.headers, ...(asked.unkeyed === true ? { [KEY]: "" } : {}) };
+    const given = Object.entries(asked.headers).map(([name, value]) => [name, headerOf(value)] as const);
+    const headers = { ...Object.fromEntries(given), ...(asked.unkeyed === true ? { [KEY]: "" } : {}) };
     const method = asked.method.toLowerCase() as Lowercase<typeof asked.method>;
     const init = {
       params: { path: params, query },

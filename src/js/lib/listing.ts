@@ -1,5 +1,7 @@
 // Lists that come in pages.
 
+import { StatewrightError } from "./errors.ts";
+
 /** A page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -31,7 +33,9 @@ export class Listing<T, P extends Page<T> = Page<T>> implements Promise<P>, Asyn
     let page = await this.#start();
     yield page;
     while (page.next !== undefined) {
-      page = await this.#read(page.next);
+      const cursor = page.next;
+      page = await this.#read(cursor);
+      if (page.next === cursor) throw endless();
       yield page;
     }
   }
@@ -58,6 +62,12 @@ export class Listing<T, P extends Page<T> = Page<T>> implements Promise<P>, Asyn
   #start(): Promise<P> {
     return (this.#first ??= this.#read(undefined));
   }
+}
+
+/** That a list goes on where it was: it would for ever. */
+function endless(): StatewrightError {
+  const message = "a page of the list names itself as the page after it";
+  return new StatewrightError({ code: "UNKNOWN_ANSWER", message, retry: false }, 0);
 }
 
 /** The cursor of the next page by a `Link` header. */

@@ -13,9 +13,11 @@ import type {
   QueryOf,
 } from "./call.ts";
 import type { Definition, JsonDefinition } from "./definition.ts";
-import { StatewrightError } from "./errors.ts";
+import { optionsOf, textOf } from "./given.ts";
+import { checkJson } from "./json.ts";
 import { Listing, nextOf, type Page } from "./listing.ts";
 import type { components, paths } from "./openapi.ts";
+import { wrong } from "./wrong.ts";
 
 type Schemas = components["schemas"];
 
@@ -143,22 +145,37 @@ const KEY = "Idempotency-Key";
 const REQUEST = "X-Request-Id";
 const RUN = "X-Run-Id";
 
-/** A part of a request that is wrong before it is sent. */
-function wrong(path: string, problem: string): StatewrightError {
-  return new StatewrightError(
-    { code: "BAD_REQUEST", message: `${path}: ${problem}`, retry: false, path },
-    400,
-  );
-}
+const OPTIONS = ["idempotencyKey", "requestId", "runId", "signal"];
 
 /** Refuses what a URL would resolve away, or cannot hold. */
 function checked(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(params)) {
-    if (typeof value !== "string") throw wrong(name, "a text is needed");
-    if (value === "" || value === "." || value === "..") throw wrong(name, `\`${value}\` is no name`);
-    if (!value.isWellFormed()) throw wrong(name, "it has half of a character (a lone surrogate)");
+    const text = textOf(value, name);
+    if (text === "" || text === "." || text === "..") throw wrong(name, `it is \`${text}\``, "a name");
   }
   return params;
+}
+
+/** Refuses what is no line of text. */
+function line(value: unknown, name: string): string {
+  const text = textOf(value, name);
+  if (/[\x00-\x1f\x7f]/.test(text)) throw wrong(name, "it has a control character", "one line of text");
+  return text;
+}
+
+/** Refuses what is no key. */
+function keyOf(value: unknown): string {
+  const text = textOf(value, "idempotencyKey");
+  if (/^[\x20-\x7e]+$/.test(text)) return text;
+  const expected = "printable ASCII characters, or `null` for none";
+  throw wrong("idempotencyKey", text === "" ? "it is empty" : "it has other characters", expected);
+}
+
+/** Refuses what JSON does not say. */
+function bodyOf(body: unknown): unknown {
+  if (body === undefined) throw wrong("body", "it is missing", "a JSON value");
+  checkJson(body, "body");
+  return body;
 }
 
 /** The methods that a tenant has. Each answers with the body of the route that it names. */
@@ -177,13 +194,12 @@ class Asker {
     asked: Asked<Operation<P, M>>,
     options: WriteOptions,
   ): Promise<CallAnswer & { readonly data: AnswerOf<Operation<P, M>> }> {
-    const { idempotencyKey: key, requestId, runId, signal } = options;
+    const { idempotencyKey: key, requestId, runId, signal } = optionsOf(options, OPTIONS);
     const headers: Record<string, string> = {};
     if (this.#tenant !== undefined && path.startsWith("/api/")) headers[TENANT] = this.#tenant;
-    if (key === "") throw wrong(KEY, "it is empty; `null` sends none");
-    if (typeof key === "string") headers[KEY] = key;
-    if (requestId !== undefined) headers[REQUEST] = requestId;
-    if (runId !== undefined) headers[RUN] = runId;
+    if (key !== undefined && key !== null) headers[KEY] = keyOf(key);
+    if (requestId !== undefined) headers[REQUEST] = line(requestId, "requestId");
+    if (runId !== undefined) headers[RUN] = line(runId, "runId");
     const query = Object.entries(asked.query ?? {}).filter(
       ([, value]) => value !== undefined && value !== null,
     );
@@ -193,7 +209,7 @@ class Asker {
       params: checked((asked.params ?? {}) as Readonly<Record<string, string>>),
       query: Object.fromEntries(query) as Readonly<Record<string, string | number | boolean>>,
       headers,
-      body: asked.body,
+      body: "body" in asked ? bodyOf(asked.body) : undefined,
       unkeyed: key === null,
       signal,
     });

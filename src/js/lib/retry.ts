@@ -63,6 +63,10 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Reads an answer to its end: one that breaks off is none. */
 async function whole(response: Response): Promise<Response> {
+  const { arrayBuffer, status: given } = (response ?? {}) as { readonly [Key in keyof Response]?: unknown };
+  if (typeof given !== "number" || typeof arrayBuffer !== "function") {
+    throw new TypeError("`fetch` gave no Response");
+  }
   // What a browser hides of a redirect cannot be made anew.
   if (response.type === "opaqueredirect") return response;
   const bytes = await response.arrayBuffer();
@@ -81,7 +85,7 @@ async function once(request: Request, { fetch, timeout }: Patience): Promise<Res
   const late = new DOMException(`no answer within ${timeout} ms`, "TimeoutError");
   const timer = setTimeout(() => trying.abort(late), timeout);
   try {
-    const answer = fetch(request.clone(), { signal: trying.signal }).then(whole);
+    const answer = Promise.resolve(fetch(request.clone(), { signal: trying.signal })).then(whole);
     // A fetch of the caller's own may not look at the signal.
     const over = new Promise<never>((_, reject) =>
       trying.signal.addEventListener("abort", () => reject(trying.signal.reason as Error)),
