@@ -33,7 +33,8 @@ export const CRATES = {
   engine: {
     name: "statewright-js-engine",
     sources: ["src/core", "src/engine", "src/service", "src/js/engine", "docs/openapi.json"],
-    level: "z",
+    // At "z" the engine reaches 0.37 of its bare statements' rate, at "3" 0.48.
+    level: "3",
   },
 } as const satisfies Record<string, Crate>;
 

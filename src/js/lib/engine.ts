@@ -19,7 +19,12 @@ export { d1, type D1Binding, type D1Prepared } from "./adapters/d1.ts";
 export { durableObject, type DurableObjectStorage } from "./adapters/durable-object.ts";
 export { libsql, type LibsqlClient } from "./adapters/libsql.ts";
 export { memory, type SqlJs, type SqlJsDatabase, type SqlJsStatement } from "./adapters/memory.ts";
-export { nodeSqlite, type NodeSqliteOptions } from "./adapters/node-sqlite.ts";
+export {
+  nodeSqlite,
+  type NodeSqlite,
+  type NodeSqliteOptions,
+  type NodeSqliteStatement,
+} from "./adapters/node-sqlite.ts";
 export { ConstraintError, type Database, type Param, type Rows, type Statement } from "./database.ts";
 export { type ErrorCode, StatewrightError } from "./errors.ts";
 export type { Listing, Page } from "./listing.ts";

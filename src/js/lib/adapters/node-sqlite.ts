@@ -1,10 +1,25 @@
 // node:sqlite, which is a part of Node.js from 22.5 on.
 
-import type { DatabaseSync } from "node:sqlite";
-
 import type { Database } from "../database.ts";
 import { StatewrightError } from "../errors.ts";
 import { Connection, type Driver } from "./connection.ts";
+
+/** What of a database of node:sqlite (a `DatabaseSync`) is used. */
+export interface NodeSqlite {
+  prepare(sql: string): NodeSqliteStatement;
+  close(): void;
+  readonly isTransaction?: boolean;
+}
+
+/** What of its statements is used. */
+export interface NodeSqliteStatement {
+  run(...params: (string | number | null)[]): unknown;
+  all(...params: (string | number | null)[]): unknown[];
+  /** Versions of Node.js before 22.16 lack it. */
+  columns?(): readonly unknown[];
+  /** Versions of Node.js before 22.16 lack it. */
+  setReturnArrays?(enabled: boolean): void;
+}
 
 /** How a file is opened. */
 export interface NodeSqliteOptions {
@@ -24,7 +39,7 @@ export interface NodeSqliteOptions {
  *
  * @throws StatewrightError `UNSUPPORTED_RUNTIME` where there is no node:sqlite.
  */
-export function nodeSqlite(database: string | DatabaseSync, options: NodeSqliteOptions = {}): Database {
+export function nodeSqlite(database: string | NodeSqlite, options: NodeSqliteOptions = {}): Database {
   if (typeof database !== "string") return new Connection(driver(database, false));
   return new Connection(driver(open(database, options), true));
 }
@@ -53,10 +68,7 @@ function builtin(): typeof import("node:sqlite") {
   return found;
 }
 
-function open(
-  path: string,
-  { synchronous = "NORMAL", busyTimeout = 5_000 }: NodeSqliteOptions,
-): DatabaseSync {
+function open(path: string, { synchronous = "NORMAL", busyTimeout = 5_000 }: NodeSqliteOptions): NodeSqlite {
   const { DatabaseSync } = builtin();
   const fs = globalThis.process.getBuiltinModule("node:fs");
   // SQLite gives the files beside it the same mode.
@@ -75,7 +87,7 @@ function open(
 
 const CONSTRAINT = 19;
 
-function driver(handle: DatabaseSync, owned: boolean): Driver {
+function driver(handle: NodeSqlite, owned: boolean): Driver {
   return {
     prepare(sql) {
       const statement = handle.prepare(sql);
@@ -87,10 +99,10 @@ function driver(handle: DatabaseSync, owned: boolean): Driver {
         };
       }
       if (statement.setReturnArrays === undefined) {
-        return (params) => statement.all(...params).map((row) => Object.values(row)[0] as string);
+        return (params) => statement.all(...params).map((row) => Object.values(row as object)[0] as string);
       }
       statement.setReturnArrays(true);
-      return (params) => (statement.all(...params) as unknown as string[][]).map((row) => row[0] as string);
+      return (params) => (statement.all(...params) as string[][]).map((row) => row[0] as string);
     },
     isRefusal(error) {
       const { errcode } = error as { errcode?: unknown };

@@ -1,13 +1,14 @@
 // Event sequences for fast-check.
 
-import type { Arbitrary, Random, Stream, Value } from "fast-check";
+/** @ts-ignore: who has no fast-check needs no types of it. */
+import type * as fastCheck from "fast-check";
 
 import type { AnyMachine, ContextOf, Machine, Snapshot } from "../typed.ts";
 import { Alphabet, contextsOf, delaysOf } from "./alphabet.ts";
 import { begin, take, type Step } from "./steps.ts";
 
 /** What of fast-check is used: give it `import * as fc from "fast-check"`, or its default export. */
-export type FastCheck = Pick<typeof import("fast-check"), "Arbitrary" | "Value" | "array" | "constantFrom">;
+export type FastCheck = Pick<typeof fastCheck, "Arbitrary" | "Value" | "array" | "constantFrom">;
 
 /** How sequences are made. */
 export interface ArbitraryOptions<M = AnyMachine> {
@@ -29,11 +30,11 @@ export function arbitraryEvents<M extends Machine>(
   fc: FastCheck,
   machine: M,
   options: ArbitraryOptions<M> = {},
-): Arbitrary<Step<M>[]> {
-  return walks(fc, machine as AnyMachine, options) as unknown as Arbitrary<Step<M>[]>;
+): fastCheck.Arbitrary<Step<M>[]> {
+  return walks(fc, machine as AnyMachine, options) as unknown as fastCheck.Arbitrary<Step<M>[]>;
 }
 
-function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): Arbitrary<Step[]> {
+function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): fastCheck.Arbitrary<Step[]> {
   const { maxLength = 20, wild = 20 } = options;
   const alphabet = new Alphabet(machine);
   const waits = delaysOf(machine).flatMap((delay): Step[] => [
@@ -60,7 +61,7 @@ function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): A
   };
 
   class Walks extends fc.Arbitrary<Step[]> {
-    override generate(random: Random): Value<Step[]> {
+    override generate(random: fastCheck.Random): fastCheck.Value<Step[]> {
       const length = random.nextInt(0, maxLength);
       const walk: Step[] = [];
       let [snapshot, now] = [begin(machine, start), 0];
@@ -79,7 +80,7 @@ function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): A
       return shrunk.canShrinkWithoutContext(value);
     }
 
-    override shrink(value: Step[], context: unknown): Stream<Value<Step[]>> {
+    override shrink(value: Step[], context: unknown): fastCheck.Stream<fastCheck.Value<Step[]>> {
       return shrunk.shrink(value, context);
     }
   }
