@@ -122,7 +122,7 @@ interface Loose {
   create(id: string, context: object, options: { now: number }): Snapshot;
   send(
     snapshot: Snapshot,
-    event: string,
+    event: string | object,
     options: { now: number },
   ): { readonly snapshot: Snapshot; readonly commit: unknown };
   instance(
@@ -160,6 +160,18 @@ function pure(machine: Loose, events: readonly string[], commits: boolean): Way 
     : (event: string) => {
         snapshot = machine.send(snapshot, event, { now: (now += 1) }).snapshot;
       };
+  return { send: rounds(events, send), state: () => shown(snapshot.current_state) };
+}
+
+/** What is sent with a value that guards look at and that never came before; or with a timestamp, which is left to the core. */
+function anew(machine: Loose, events: readonly string[], stamped: boolean): Way {
+  let snapshot = machine.create("o-4711", CONTEXT, { now: NOW });
+  let now = NOW;
+  const send = (type: string) => {
+    now += 1;
+    const event = stamped ? { type, timestamp: now } : { type, params: { amount: now } };
+    snapshot = machine.send(snapshot, event, { now }).snapshot;
+  };
   return { send: rounds(events, send), state: () => shown(snapshot.current_state) };
 }
 
@@ -402,6 +414,18 @@ export const SUBJECTS = {
     does: "that, and history rows with causes, effects, versions",
     flat: pure(loose(order), FLAT, true),
     parallel: pure(loose(fulfilment), PARALLEL, true),
+  },
+  fresh: {
+    name: "Statewright, `machine.send` with params that never came",
+    does: "as `machine.send`; `pay` by guards that look at them anew",
+    flat: anew(loose(order), FLAT, false),
+    parallel: anew(loose(fulfilment), PARALLEL, false),
+  },
+  unmet: {
+    name: "Statewright, `machine.send` with a timestamp",
+    does: "as `machine.send`; all of it as JSON text through the core",
+    flat: anew(loose(order), FLAT, true),
+    parallel: anew(loose(fulfilment), PARALLEL, true),
   },
   transition: {
     name: "XState v5, `transition`",

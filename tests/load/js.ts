@@ -155,7 +155,7 @@ const faster = (name: SubjectName, than: SubjectName): string => {
 /** What does the like, with what it is compared with first. */
 const GROUPS: readonly (readonly SubjectName[])[] = [
   ["name", "handle", "actor", "fsm", "robot", "hand"],
-  ["send", "commit", "transition"],
+  ["send", "commit", "fresh", "unmet", "transition"],
   ["stored", "xStored", "handStored"],
 ];
 
