@@ -120,7 +120,7 @@ test("docs/component.md shows these programs", () => {
   const programs = [
     ["py", "example.py"],
     ["rust", "rust/src/main.rs"],
-    ["js", "example.mjs"],
+    ["js check", "example.mjs"],
   ] as const;
   for (const [language, file] of programs) {
     const source = readFileSync(join(ROOT, "tests", "component", file), "utf8");
