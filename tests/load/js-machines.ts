@@ -123,7 +123,7 @@ interface Loose {
   send(
     snapshot: Snapshot,
     event: string | object,
-    options: { now: number },
+    options: { now: number; history?: readonly object[] },
   ): { readonly snapshot: Snapshot; readonly commit: unknown };
   instance(
     id: string,
@@ -163,14 +163,14 @@ function pure(machine: Loose, events: readonly string[], commits: boolean): Way 
   return { send: rounds(events, send), state: () => shown(snapshot.current_state) };
 }
 
-/** What is sent with a value that guards look at and that never came before; or with a timestamp, which is left to the core. */
-function anew(machine: Loose, events: readonly string[], stamped: boolean): Way {
+/** What is sent with a value that guards look at and that never came before; or with a history, in which the core looks for it. */
+function anew(machine: Loose, events: readonly string[], searched: boolean): Way {
   let snapshot = machine.create("o-4711", CONTEXT, { now: NOW });
   let now = NOW;
   const send = (type: string) => {
     now += 1;
-    const event = stamped ? { type, timestamp: now } : { type, params: { amount: now } };
-    snapshot = machine.send(snapshot, event, { now }).snapshot;
+    const event = { type, timestamp: now, params: { amount: now } };
+    snapshot = machine.send(snapshot, event, searched ? { now, history: [] } : { now }).snapshot;
   };
   return { send: rounds(events, send), state: () => shown(snapshot.current_state) };
 }
@@ -422,7 +422,7 @@ export const SUBJECTS = {
     parallel: anew(loose(fulfilment), PARALLEL, false),
   },
   unmet: {
-    name: "Statewright, `machine.send` with a timestamp",
+    name: "Statewright, `machine.send` with a history",
     does: "as `machine.send`; all of it as JSON text through the core",
     flat: anew(loose(order), FLAT, true),
     parallel: anew(loose(fulfilment), PARALLEL, true),

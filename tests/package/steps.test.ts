@@ -126,7 +126,8 @@ test("what was met is not asked again: neither for the next state nor for the co
     for (let turn = 0; turn < 20; turn += 1) {
       // Other entities, amounts and times.
       let snapshot = order.create(`o-${turn}`, { note: { turn } } as never, { now: NOW + turn });
-      for (const event of [{ type: "pay", params: { amount: turn } }, "reopen", "pay", "pay"]) {
+      const timestamp = NOW - turn;
+      for (const event of [{ type: "pay", params: { amount: turn }, timestamp }, "reopen", "pay", "pay"]) {
         const sent = order.send(snapshot, event as never, { now: NOW + turn });
         assert.equal(sent.answer?.entity_id, `o-${turn}`);
         assert.equal(sent.commit === null, sent.outcome === "no_transition");

@@ -141,7 +141,7 @@ export class Steps {
   send(snapshot: object, event: string | Given, options: typed.SendOptions = {}): Sent {
     const now = nowOf(options, OPTIONS);
     if (this.#memory === undefined) this.#memory = remember(this.#machine());
-    const remembered = this.#memory?.send(snapshot, event, now);
+    const remembered = this.#memory?.send(snapshot, event, now, options.history !== undefined);
     if (remembered !== undefined) return remembered;
     const told = decide(this.#machine(), snapshot, eventText(event), now, options.history);
     return new Sent(told.outcome, told.snapshot, told.timeouts, told);
@@ -245,21 +245,24 @@ class Memory {
   }
 
   /** What an event does, where nothing about it or the snapshot is out of the ordinary. */
-  send(snapshot: object, event: string | Given, now: number): Sent | undefined {
+  send(snapshot: object, event: string | Given, now: number, hasHistory: boolean): Sent | undefined {
     let type: string;
     let given: object | undefined;
+    let stamp: number | undefined;
+    let expected: number | undefined;
     if (typeof event === "string") type = event;
     else {
-      if (typeof event !== "object" || event === null) return undefined;
-      type = event.type;
-      given = event.params;
-      // What says more is no ordinary event.
-      if (Object.keys(event).length !== (given === undefined ? 1 : 2)) return undefined;
+      if (typeof event !== "object" || event === null || event.target !== undefined) return undefined;
+      ({ type, params: given, timestamp: stamp, expectedVersion: expected } = event);
+      // Whether it is a replay is for the core to see.
+      if (stamp !== undefined && (!Number.isSafeInteger(stamp) || hasHistory)) return undefined;
     }
     const known = this.#events.get(type);
     if (known === undefined || !Number.isSafeInteger(now + this.#longest)) return undefined;
     const standing = this.#reader.read(snapshot, now + 0);
     if (standing === undefined) return undefined;
+    if (expected !== undefined && expected !== standing.version) return undefined;
+    if (stamp !== undefined) stamp += 0;
 
     let params = NO_MEMBERS;
     let kept = NO_MEMBERS;
@@ -276,9 +279,9 @@ class Memory {
     const nested = this.#copier.nested;
 
     const way = this.#way(known, standing.configuration, params, context);
-    const template = way.template ?? this.#meet(known, way, standing, params, context);
+    const template = way.template ?? this.#meet(known, way, standing, params, context, stamp);
     if (template === null) return undefined;
-    return sent(template, standing, context, params, kept, nested);
+    return sent(template, standing, context, params, kept, nested, stamp);
   }
 
   /** The way that the values of what is compared lead. */
@@ -321,6 +324,7 @@ class Memory {
     standing: Standing,
     params: Members,
     context: Members,
+    stamp: number | undefined,
   ): Template | null {
     if (this.#ways > MOST_WAYS) this.#forgetWays();
     const [read, beside] = [params, context].map((from) => JSON.stringify(only(from, known.fields)));
@@ -330,7 +334,7 @@ class Memory {
       choice === STAYS ? [known.stays, standing.configuration] : [this.#templates, choice];
     let template = templates.get(by);
     if (template === undefined) {
-      template = this.#learn(known.type, standing, params, context);
+      template = this.#learn(known.type, standing, params, context, stamp);
       this.#kept += 1;
       if (this.#kept > MOST_TEMPLATES) this.#forget();
       templates.set(by, template);
@@ -340,18 +344,26 @@ class Memory {
   }
 
   /** Asks the core, and makes a template of what it says; null where that would not say the same. */
-  #learn(type: string, standing: Standing, params: Members, context: Members): Template | null {
+  #learn(
+    type: string,
+    standing: Standing,
+    params: Members,
+    context: Members,
+    stamp: number | undefined,
+  ): Template | null {
     const before = shownAs(this.#plan, standing, context);
-    const told = this.#ask(before, type, params, standing.now);
-    const effects: Rendering = (entity, of, at) => this.#ask(entity, type, of, at).commit?.effects ?? [];
+    const told = this.#ask(before, type, params, standing.now, stamp);
+    const effects: Rendering = (entity, of, at, mark) =>
+      this.#ask(entity, type, of, at, mark).commit?.effects ?? [];
     const template = Template.of(this.#plan, type, told, effects);
     if (template === undefined) return null;
-    const same = sent(template, standing, context, params, params, true);
+    const same = sent(template, standing, context, params, params, true, stamp);
     return JSON.stringify(same) === JSON.stringify(told) ? template : null;
   }
 
-  #ask(entity: object, type: string, params: Members, now: number): Told {
-    return decide(this.#machine, entity, JSON.stringify({ event_type: type, params }), now);
+  #ask(entity: object, type: string, params: Members, now: number, stamp: number | undefined): Told {
+    const event = JSON.stringify({ event_type: type, params, timestamp: stamp });
+    return decide(this.#machine, entity, event, now);
   }
 
   #forgetWays(): void {
@@ -378,11 +390,12 @@ function sent(
   params: Members,
   kept: Members,
   nested: boolean,
+  stamp: number | undefined,
 ): Sent {
   const before = template.before(standing, context, nested);
   const after = template.outcome === "applied" ? merged(context, params) : context;
-  const answering = template.answering(standing, kept, before);
-  return new Sent(template.outcome, template.snapshot(standing, after), NOTHING, answering);
+  const answering = template.answering(standing, kept, before, stamp);
+  return new Sent(template.outcome, template.snapshot(standing, after, stamp), NOTHING, answering);
 }
 
 function only(members: Members, names: readonly string[]): Members {

@@ -14,13 +14,20 @@ export interface Answering {
   /** The number of the first entry that it starts. */
   readonly first: number;
   readonly now: number;
+  /** The timestamp that the event was given, if any. */
+  readonly stamp: number | undefined;
   readonly params: Members;
   /** The entity before, where effects are rendered from it. */
   readonly before: object | undefined;
 }
 
 /** Renders the effects of a step of an entity as it was before. */
-export type Rendering = (before: object, params: Members, now: number) => readonly typed.Effect[];
+export type Rendering = (
+  before: object,
+  params: Members,
+  now: number,
+  stamp: number | undefined,
+) => readonly typed.Effect[];
 
 /** An entry that the step starts. */
 interface Start {
@@ -97,7 +104,7 @@ export class Template {
   }
 
   /** The entity after the event. */
-  snapshot(standing: Standing, context: Members): typed.Snapshot {
+  snapshot(standing: Standing, context: Members, stamp: number | undefined): typed.Snapshot {
     const { entries, next, now } = standing;
     const version = this.#version(standing);
     const starts = this.#starts;
@@ -108,7 +115,7 @@ export class Template {
       const entry =
         start === undefined
           ? shown(entries[region] as GivenEntry)
-          : entered(start, next + place, now, this.#keyOf(place, version, next, now));
+          : entered(start, next + place, now, this.#keyOf(place, version, next, now, stamp));
       current.push(entry);
     }
     const updatedAt = starts.length > 0 ? now : standing.updatedAt;
@@ -116,13 +123,19 @@ export class Template {
   }
 
   /** What the rest of the answer is made from. */
-  answering(standing: Standing, params: Members, before: object | undefined): Answering {
+  answering(
+    standing: Standing,
+    params: Members,
+    before: object | undefined,
+    stamp: number | undefined,
+  ): Answering {
     return {
       template: this,
       entityId: standing.entityId,
       version: this.#version(standing),
       first: standing.next,
       now: standing.now,
+      stamp,
       params,
       before,
     };
@@ -138,17 +151,17 @@ export class Template {
   }
 
   /** The answer. */
-  answer({ entityId, now, version }: Answering): typed.Answer {
+  answer({ entityId, now, stamp = now, version }: Answering): typed.Answer {
     const answer = copied(this.#answer);
-    return { ...answer, entity_id: entityId, timestamp: now, state_version: version };
+    return { ...answer, entity_id: entityId, timestamp: stamp, state_version: version };
   }
 
   /** The commit; null where nothing moved. */
   commit(answering: Answering): typed.Commit | null {
     if (this.#commit === null) return null;
-    const { entityId, now, version, first, params, before } = answering;
+    const { entityId, now, stamp, version, first, params, before } = answering;
     const commit = this.#commit;
-    const by = this.#keyOf(0, version, first, now);
+    const by = this.#keyOf(0, version, first, now, stamp);
     const rows = commit.rows.map((row, place) => {
       const join = this.#starts[place]?.join !== undefined;
       return {
@@ -156,9 +169,9 @@ export class Template {
         entity_id: entityId,
         event_params: join ? {} : copied(params),
         actions_dispatched: copied(row.actions_dispatched),
-        timestamp: now,
+        timestamp: stamp ?? now,
         created_at: now,
-        identity_key: this.#keyOf(place, version, first, now),
+        identity_key: this.#keyOf(place, version, first, now, stamp),
         cause: join ? { ...row.cause, by } : { ...row.cause },
       };
     });
@@ -166,7 +179,7 @@ export class Template {
       ...commit,
       entity_id: entityId,
       rows,
-      effects: before === undefined ? [] : this.#effects(before, params, now),
+      effects: before === undefined ? [] : this.#effects(before, params, now, stamp),
       lives: [],
       versions: commit.versions.map((written) => ({
         ...written,
@@ -180,11 +193,12 @@ export class Template {
     return this.#starts.length > 0 ? version + 1 : version;
   }
 
-  #keyOf(place: number, version: number, first: number, now: number): string {
+  /** The identity of a row: an event's timestamp is its own, or now and the version that it makes. */
+  #keyOf(place: number, version: number, first: number, now: number, stamp: number | undefined): string {
     const start = this.#starts[place];
-    if (start === undefined || place === 0) return `${this.#key}${now},${version}]`;
-    if (start.join === undefined) return `${this.#key}${now},${version},${start.regionText}]`;
-    return `["join",${start.regionText},${first},${start.join}]`;
+    if (start?.join !== undefined) return `["join",${start.regionText},${first},${start.join}]`;
+    const event = stamp === undefined ? `${this.#key}${now},${version}` : `${this.#key}${stamp}`;
+    return start === undefined || place === 0 ? `${event}]` : `${event},${start.regionText}]`;
   }
 
   #shown(

@@ -226,8 +226,14 @@ const events = fc
     ),
     fc.option(members, { nil: undefined }),
     fc.oneof(
-      { weight: 9, arbitrary: fc.constant({}) },
-      fc.record({ timestamp: fc.nat(3), expectedVersion: fc.nat(4) }, { requiredKeys: [] }),
+      { weight: 3, arbitrary: fc.constant({}) },
+      fc.record(
+        {
+          timestamp: fc.constantFrom(0, -0, 1, -5, 1_700_000_000_000, 1.5, 2 ** 53),
+          expectedVersion: fc.constantFrom(1, 2, 3),
+        },
+        { requiredKeys: [] },
+      ),
     ),
   )
   .map(([type, params, more]) => (params === undefined ? type : { type, params, ...more }));
