@@ -14,6 +14,7 @@ import {
   defineMachine,
   type JsonDefinition,
   type Scenario,
+  simulate,
   StatewrightError,
 } from "statewright";
 import {
@@ -650,4 +651,73 @@ test("a path that was kept fails when the machine does otherwise", async () => {
     transitions: [{ ...first, guard: { field: "amount", op: "gt", value: 200 } }, ...rest],
   };
   await assert.rejects(scenario({ ...kept, machines: [changed] }), ScenarioFailure);
+});
+
+test("what is given by mistake is refused by its name", async () => {
+  const refusal = async (call: () => unknown): Promise<string> => {
+    try {
+      await call();
+    } catch (error) {
+      assert.ok(error instanceof StatewrightError, String(error));
+      return error.message;
+    }
+    return assert.fail("it is not refused");
+  };
+  const played = (steps: unknown) => refusal(() => [...play(order, steps as Step<typeof order>[])]);
+  const waits = "expected whole milliseconds from 0, where there is no `event`";
+  assert.deepEqual(
+    [
+      await played([{ wait: NaN }]),
+      await played([{ event: { type: "approve" } }, { wait: -5 }]),
+      await played([{}]),
+      await played(["x"]),
+      await played(5),
+    ],
+    [
+      `steps[0].wait: it is NaN; ${waits}`,
+      `steps[1].wait: it is -5; ${waits}`,
+      `steps[0].wait: it is missing; ${waits}`,
+      "steps[0]: it is a text; expected an object with `event` or `wait`",
+      "steps: it is 5; expected a list of steps",
+    ],
+  );
+  const covered = (histories: unknown) => refusal(() => coverage(order, histories as never));
+  assert.deepEqual(
+    [
+      await covered([null]),
+      await covered(undefined),
+      await covered([[{ machine_id: "order", region: "_" }]]),
+    ],
+    [
+      "histories[0]: it is null; expected rows, commits, or lists of them",
+      "histories: it is missing; expected rows, commits, or lists of them",
+      "histories[0][0].from_state: it is missing; expected a text",
+    ],
+  );
+  const none = "machine: it is an object; expected a machine that `defineMachine` gave";
+  assert.equal(await refusal(() => paths(order.definition as never)), none);
+  assert.equal(await refusal(() => coverage(order.definition as never, [])), none);
+  assert.equal(await refusal(() => arbitraryEvents(fc, order.definition as never)), none);
+  assert.equal(
+    await refusal(() => arbitraryEvents(fc, order, { maxLength: -1 })),
+    "maxLength: it is -1; expected a whole number from 0 to 2147483647",
+  );
+  assert.equal(
+    await refusal(() => paths(order, { limits: 5 } as never)),
+    "options.limits: nothing reads it; expected one of `contexts`, `limit`",
+  );
+});
+
+test("a scenario's file may begin with a byte order mark, and one that is no JSON is named", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "statewright-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [marked, bad] = [join(folder, "marked.json"), join(folder, "bad.json")];
+  writeFileSync(marked, `\uFEFF${JSON.stringify(simulate([order]).export())}`);
+  writeFileSync(bad, "{");
+  await scenario(marked)();
+  await assert.rejects(scenario(bad), (error: unknown) => {
+    assert.ok(error instanceof StatewrightError);
+    return error.message.startsWith(`${bad}: it is no JSON: `);
+  });
+  await assert.rejects(scenario(5 as never), { code: "BAD_REQUEST" });
 });

@@ -167,6 +167,7 @@ export default createWorker({
     if (pathname === "/seen") return Response.json(seen);
     if (pathname === "/count") return Response.json(await env.COUNTER.getByName("one").next());
     if (pathname === "/queue") return new Response(await env.OWN.send("one"));
+    if (pathname === "/none") return next(null as any);
     if (pathname === "/fail") throw new Error("a hook's own");
     if (pathname === "/states") {
       const service = createClient({ url: request.url.replace(/states$/, ""), apiKey: env.API_KEY, tenant: "demo", fetch: next });
@@ -220,6 +221,7 @@ test("hooks answer before the service and after it, and what they do not touch i
   assert.deepEqual([lost.status, lost.headers.get("x-own")], [404, "yes"]);
   assert.equal((await get("/api/machines")).status, 401, "the service's key is asked for as ever");
   assert.equal((await get("/fail")).status, 500);
+  assert.equal((await get("/none")).status, 404, "none in the request's place is the request");
 
   const timed = {
     ...order,

@@ -4,7 +4,7 @@ import openapiFetch, { type Client as FetchClient, type Middleware } from "opena
 
 import type { CallAnswer, CallRequest } from "./call.ts";
 import { StatewrightError } from "./errors.ts";
-import { optionsOf, textOf } from "./given.ts";
+import { optionsOf, textOf, wholeOf } from "./given.ts";
 import type { paths } from "./openapi.ts";
 import { type Operations, operations } from "./operations.ts";
 import { errorBody, type Patience, send } from "./retry.ts";
@@ -81,11 +81,6 @@ type AnyRoute = Record<
 const OPTIONS = ["url", "apiKey", "tenant", "fetch", "retries", "timeout"];
 /** Timers take no more. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
-
-function whole(name: string, value: number, least: number, most: number): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw wrong(name, `it is ${kindOf(value)}`, `a whole number from ${least} to ${most}`);
-}
 
 /** A text that a header can hold, where one is given. */
 function line(name: string, value: string | undefined): string | undefined {
@@ -207,8 +202,8 @@ export function createClient(options: ClientOptions): Client {
   const patience: Patience = {
     // Not the function itself: runtimes refuse to be called without their global, and tests replace it.
     fetch: given ?? ((request, init) => globalThis.fetch(request, init)),
-    retries: whole("retries", options.retries ?? DEFAULT_RETRIES, 0, Number.MAX_SAFE_INTEGER),
-    timeout: whole("timeout", options.timeout ?? DEFAULT_TIMEOUT, 1, LONGEST_TIMEOUT),
+    retries: wholeOf(options.retries ?? DEFAULT_RETRIES, "retries", 0, Number.MAX_SAFE_INTEGER),
+    timeout: wholeOf(options.timeout ?? DEFAULT_TIMEOUT, "timeout", 1, LONGEST_TIMEOUT),
   };
   const kinds = new WeakMap<Request, Kind>();
   const fetch = (request: Request): Promise<Response> => {

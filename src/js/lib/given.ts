@@ -18,6 +18,14 @@ export function timeOf(time: unknown, path: string): number {
   throw wrong(path, problem, "whole milliseconds since the epoch");
 }
 
+/** A whole number that is given. */
+export function wholeOf(number: unknown, path: string, least: number, most: number): number {
+  if (Number.isSafeInteger(number) && (number as number) >= least && (number as number) <= most) {
+    return number as number;
+  }
+  throw wrong(path, `it is ${kindOf(number)}`, `a whole number from ${least} to ${most}`);
+}
+
 /** Options that are given: an object whose every member is read. */
 export function optionsOf<Options extends object>(options: Options, known: readonly string[]): Options {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -29,7 +37,8 @@ export function optionsOf<Options extends object>(options: Options, known: reado
 
 /** Refuses members that nothing reads. */
 export function onlyOf(members: object, path: string, known: readonly string[]): void {
-  for (const name of Object.keys(members)) {
+  // Not by a list of the keys: this is asked for each event.
+  for (const name in members) {
     if (known.includes(name) || (members as { readonly [name: string]: unknown })[name] === undefined)
       continue;
     throw wrong(`${path}.${name}`, "nothing reads it", `one of \`${known.join("`, `")}\``);

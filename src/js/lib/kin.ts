@@ -16,6 +16,12 @@ export function machinesOf<Machines extends readonly AnyMachine[]>(machines: Mac
   return machines;
 }
 
+/** A machine that is given. */
+export function machineOf<M extends AnyMachine>(machine: M): M {
+  if (isMachine(machine)) return machine;
+  throw wrong("machine", `it is ${kindOf(machine)}`, "a machine that `defineMachine` gave");
+}
+
 /** Whether it is a machine that `defineMachine` gave, and no definition. */
 export function isMachine(value: unknown): value is AnyMachine {
   if (typeof value !== "object" || value === null) return false;

@@ -85,7 +85,7 @@ export function createWorker<Env extends WorkerEnv = WorkerEnv>(
   return {
     ...hooks,
     async fetch(request, env, context) {
-      const next = (other = request) => new service(context, env).fetch(other);
+      const next = (other?: Request | null) => new service(context, env).fetch(other ?? request);
       return hooks.fetch === undefined ? next() : hooks.fetch(request, env, context, next);
     },
     async scheduled(event, env, context) {

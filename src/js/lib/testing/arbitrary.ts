@@ -3,6 +3,8 @@
 /** @ts-ignore: who has no fast-check needs no types of it. */
 import type * as fastCheck from "fast-check";
 
+import { optionsOf, wholeOf } from "../given.ts";
+import { machineOf } from "../kin.ts";
 import type { AnyMachine, ContextOf, Machine, Snapshot } from "../typed.ts";
 import { Alphabet, contextsOf, delaysOf } from "./alphabet.ts";
 import { begin, take, type Step } from "./steps.ts";
@@ -31,8 +33,14 @@ export function arbitraryEvents<M extends Machine>(
   machine: M,
   options: ArbitraryOptions<M> = {},
 ): fastCheck.Arbitrary<Step<M>[]> {
-  return walks(fc, machine as AnyMachine, options) as unknown as fastCheck.Arbitrary<Step<M>[]>;
+  const { maxLength = 0, wild = 0 } = optionsOf(options, ["maxLength", "context", "wild"]);
+  wholeOf(maxLength, "maxLength", 0, MOST_STEPS);
+  wholeOf(wild, "wild", 0, 100);
+  return walks(fc, machineOf(machine as AnyMachine), options) as unknown as fastCheck.Arbitrary<Step<M>[]>;
 }
+
+/** More than fast-check makes of anything. */
+const MOST_STEPS = 2 ** 31 - 1;
 
 function walks(fc: FastCheck, machine: AnyMachine, options: ArbitraryOptions): fastCheck.Arbitrary<Step[]> {
   const { maxLength = 20, wild = 20 } = options;

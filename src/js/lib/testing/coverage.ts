@@ -1,5 +1,7 @@
 // What of a definition histories visited, and what not.
 
+import { machineOf } from "../kin.ts";
+import { kindOf, wrong } from "../wrong.ts";
 import type { AnyMachine, Commit, HistoryRow } from "../typed.ts";
 import { itemsOf, keyOf, keysOfRow, keysOfStart, type Item } from "./items.ts";
 
@@ -66,7 +68,7 @@ export type Histories = Iterable<HistoryRow | Commit | Iterable<HistoryRow | Com
  * take, with an empty context.
  */
 export function coverage(machine: AnyMachine, histories: Histories): Coverage {
-  const visited = new Set(keysOfStart(machine));
+  const visited = new Set(keysOfStart(machineOf(machine)));
   for (const row of rowsOf(histories)) {
     if (row.machine_id !== machine.id) continue;
     for (const key of keysOfRow(machine, row)) visited.add(key);
@@ -74,10 +76,24 @@ export function coverage(machine: AnyMachine, histories: Histories): Coverage {
   return new Coverage(machine, visited);
 }
 
-function* rowsOf(histories: Histories): Generator<HistoryRow, void, undefined> {
-  for (const entry of histories) {
-    if (Symbol.iterator in entry) yield* rowsOf(entry);
-    else if ("rows" in entry) yield* entry.rows;
-    else yield entry;
+function* rowsOf(histories: Histories, path = "histories"): Generator<HistoryRow, void, undefined> {
+  if (typeof histories !== "object" || histories === null || !(Symbol.iterator in histories)) {
+    throw wrong(path, `it is ${kindOf(histories)}`, "rows, commits, or lists of them");
   }
+  let place = 0;
+  for (const entry of histories) {
+    const at = `${path}[${place}]`;
+    place += 1;
+    if (typeof entry !== "object" || entry === null || Symbol.iterator in entry) yield* rowsOf(entry, at);
+    else if ("rows" in entry) yield* rowsOf(entry.rows, `${at}.rows`);
+    else yield rowOf(entry, at);
+  }
+}
+
+/** Refuses what is no row. */
+function rowOf(row: HistoryRow, path: string): HistoryRow {
+  for (const name of ["machine_id", "region", "from_state", "to_state", "event_type"] as const) {
+    if (typeof row[name] !== "string") throw wrong(`${path}.${name}`, `it is ${kindOf(row[name])}`, "a text");
+  }
+  return row;
 }

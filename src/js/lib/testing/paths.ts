@@ -1,5 +1,8 @@
 // The shortest ways to everything in a definition.
 
+import { optionsOf, wholeOf } from "../given.ts";
+import { machineOf } from "../kin.ts";
+import { kindOf, wrong } from "../wrong.ts";
 import type { AnyMachine, ContextOf, HistoryRow, Machine, PossibleEvent, Snapshot } from "../typed.ts";
 import type { TransitionDef } from "../definition.ts";
 import { Alphabet, type Choice, contextsOf, timedFieldsOf } from "./alphabet.ts";
@@ -71,7 +74,12 @@ const MOST_TIMERS = 64;
  * The core decides each step, so what is found is so.
  */
 export function paths<M extends Machine>(machine: M, options: PathOptions<M> = {}): Paths<M> {
-  const found = new Search(machine as AnyMachine, options).run();
+  const { contexts, limit } = optionsOf(options, ["contexts", "limit"]);
+  if (contexts !== undefined && !Array.isArray(contexts)) {
+    throw wrong("contexts", `it is ${kindOf(contexts)}`, "an array of contexts");
+  }
+  if (limit !== undefined) wholeOf(limit, "limit", 0, Number.MAX_SAFE_INTEGER);
+  const found = new Search(machineOf(machine as AnyMachine), options).run();
   return { ...found, [Symbol.iterator]: () => found.paths[Symbol.iterator]() } as Paths<M>;
 }
 

@@ -1,8 +1,9 @@
 // Scenarios as tests, and paths as scenarios.
 
-import { familyOf } from "../kin.ts";
+import { familyOf, machineOf } from "../kin.ts";
 import { checkScenario, type Scenario, type ScenarioStep } from "../simulate.ts";
 import type { AnyMachine, Machine } from "../typed.ts";
+import { kindOf, wrong } from "../wrong.ts";
 import type { Path } from "./paths.ts";
 import { play } from "./steps.ts";
 
@@ -33,6 +34,9 @@ export interface FileUrl {
  */
 export function scenario(source: string | FileUrl | Scenario): () => Promise<void> {
   return async () => {
+    if (typeof source !== "string" && (typeof source !== "object" || source === null)) {
+      throw wrong("scenario", `it is ${kindOf(source)}`, "a file's path, or a scenario");
+    }
     const told = typeof source === "string" || "href" in source ? await read(source) : source;
     const { passed, failures } = checkScenario(told);
     if (!passed) throw new ScenarioFailure(failures, told.steps);
@@ -41,7 +45,7 @@ export function scenario(source: string | FileUrl | Scenario): () => Promise<voi
 
 /** A path as a scenario that expects its states: to be kept in a file, where it tells when a machine does otherwise. */
 export function asScenario<M extends Machine>(machine: M, path: Path<M>): Scenario {
-  return told(machine as AnyMachine, path as unknown as Path);
+  return told(machineOf(machine as AnyMachine), path as unknown as Path);
 }
 
 function told(machine: AnyMachine, { steps, context }: Path): Scenario {
@@ -74,9 +78,15 @@ function told(machine: AnyMachine, { steps, context }: Path): Scenario {
 async function read(source: string | FileUrl): Promise<Scenario> {
   // Only here, so that the rest can be had where there are no files.
   const { readFile } = await import("node:fs/promises");
-  return JSON.parse(
-    await readFile(typeof source === "string" ? source : new URL(source.href), "utf8"),
-  ) as Scenario;
+  const place = typeof source === "string" ? source : new URL(source.href);
+  // Windows' editors begin a file with a mark of its encoding.
+  const text = (await readFile(place, "utf8")).replace(/^\uFEFF/, "");
+  try {
+    return JSON.parse(text) as Scenario;
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw wrong(String(place), `it is no JSON: ${problem}`, "a scenario");
+  }
 }
 
 function titleOf(step: ScenarioStep | undefined): string {

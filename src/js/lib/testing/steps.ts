@@ -1,5 +1,8 @@
 // Steps: events and waits, that a machine goes through.
 
+import { optionsOf } from "../given.ts";
+import { machineOf } from "../kin.ts";
+import { kindOf, wrong } from "../wrong.ts";
 import type { AnyMachine, ContextOf, EventInput, Machine, Sent, Snapshot, TypesOf } from "../typed.ts";
 
 /** An event as it is sent, with what it says. */
@@ -73,12 +76,32 @@ export function* play<M extends Machine>(
   start: Start<M> = {},
 ): Generator<Played<M>, void, undefined> {
   // Inside, nothing of a machine's types is known or needed.
-  const [any, all] = [machine as AnyMachine, steps as Iterable<Step>];
-  let now = start.now ?? 0;
+  const [any, all] = [machineOf(machine as AnyMachine), steps as Iterable<Step>];
+  let now = optionsOf(start, ["id", "context", "now"]).now ?? 0;
   let snapshot = begin(any, start);
+  if (typeof all !== "object" || all === null || !(Symbol.iterator in all)) {
+    throw wrong("steps", `it is ${kindOf(all)}`, "a list of steps");
+  }
+  let place = 0;
   for (const step of all) {
+    check(step, `steps[${place}]`);
+    place += 1;
     const played = take(any, snapshot, step, now);
     ({ now, after: snapshot } = played);
     yield played as Played<M>;
   }
+}
+
+/** Refuses what is no step. */
+function check(step: Step, path: string): void {
+  if (typeof step !== "object" || step === null) {
+    throw wrong(path, `it is ${kindOf(step)}`, "an object with `event` or `wait`");
+  }
+  if (step.event !== undefined) return;
+  if (Number.isSafeInteger(step.wait) && step.wait >= 0) return;
+  throw wrong(
+    `${path}.wait`,
+    `it is ${kindOf(step.wait)}`,
+    "whole milliseconds from 0, where there is no `event`",
+  );
 }
