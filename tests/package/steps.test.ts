@@ -114,6 +114,7 @@ test("what was met is not asked again: neither for the next state nor for the co
       { from: "placed", to: "paid", on: "pay", guard: { field: "amount", op: "gte", value: 1 } },
       { from: "paid", to: "placed", on: "reopen" },
     ],
+    actions: [{ on_enter: "paid", action: { type: "event", event_type: "order.paid" } }],
   }) as AnyMachine;
   const asked: string[] = [];
   const machine = core().WasmMachine.prototype;

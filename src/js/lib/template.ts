@@ -56,7 +56,7 @@ export class Template {
   readonly #answer: typed.Answer;
   readonly #commit: typed.Commit | null;
   readonly #effects: Rendering;
-  /** Whether effects are to be rendered. */
+  /** Whether effects are to be rendered from the entity: some are more than events. */
   readonly #rendered: boolean;
 
   /** Nothing where no template gives such an answer. */
@@ -100,7 +100,7 @@ export class Template {
     this.#answer = answer;
     this.#commit = told.commit;
     this.#effects = effects;
-    this.#rendered = (told.commit?.effects.length ?? 0) > 0;
+    this.#rendered = (told.commit?.effects ?? []).some(({ kind }) => kind !== "event");
   }
 
   /** The entity after the event. */
@@ -179,7 +179,10 @@ export class Template {
       ...commit,
       entity_id: entityId,
       rows,
-      effects: before === undefined ? [] : this.#effects(before, params, now, stamp),
+      effects:
+        before === undefined
+          ? commit.effects.map((effect, nth) => this.#event(effect, nth, rows, entityId, version))
+          : this.#effects(before, params, now, stamp),
       lives: [],
       versions: commit.versions.map((written) => ({
         ...written,
@@ -187,6 +190,23 @@ export class Template {
         state_version: version,
       })),
     };
+  }
+
+  /** An effect that tells an event, which says no more than which entity moved and how. */
+  #event(
+    effect: typed.Effect,
+    nth: number,
+    rows: readonly typed.HistoryRow[],
+    entityId: string,
+    version: number,
+  ): typed.Effect {
+    const told = copied(effect) as typed.Effect & { readonly params: object; readonly row: number };
+    return {
+      ...told,
+      params: { ...told.params, entity_id: entityId },
+      effect_id: `${this.#machineId}/${entityId}@${version}.${nth}`,
+      row_key: rows[told.row]?.identity_key ?? "",
+    } as typed.Effect;
   }
 
   #version({ version }: Standing): number {
