@@ -4,8 +4,9 @@ import type { Definition } from "./definition.ts";
 import type { GuardTable } from "./import-xstate/guards.ts";
 import { Machines } from "./import-xstate/machines.ts";
 import type { ActionTable } from "./import-xstate/moves.ts";
-import { Nodes, isObject, refusal, wrongOption } from "./import-xstate/nodes.ts";
+import { Nodes, refusal, wrongOption } from "./import-xstate/nodes.ts";
 import { type NotCarried, Notes, shown } from "./import-xstate/notes.ts";
+import { isObject } from "./json-value.ts";
 
 export type { GuardTable } from "./import-xstate/guards.ts";
 export type { ActionTable } from "./import-xstate/moves.ts";

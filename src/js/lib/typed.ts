@@ -454,12 +454,6 @@ export interface Timer {
   readonly at: number;
 }
 
-/** A new entity, and the commit that makes it. */
-export interface Started<T extends MachineTypes = MachineTypes> {
-  readonly snapshot: Snapshot<T>;
-  readonly commit: Commit;
-}
-
 /** What `advance` answers. */
 export interface Advanced<T extends MachineTypes = MachineTypes> {
   readonly snapshot: Snapshot<T>;
@@ -499,7 +493,7 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
   readonly "~types"?: T;
   /** Its `machine_id`. */
   readonly id: T["id"];
-  /** Its definition, as it was given. */
+  /** Its definition: a frozen copy of what was given. */
   readonly definition: Definition;
   /** The machines that it was given: those of its children. */
   readonly machines: readonly AnyMachine[];

@@ -46,7 +46,7 @@ export interface Command {
 }
 
 /** What every command has. */
-export const COMMON: Readonly<Record<string, Option>> = {
+const COMMON: Readonly<Record<string, Option>> = {
   help: { type: "boolean", short: "h", help: "tells what the command does, and ends" },
 };
 

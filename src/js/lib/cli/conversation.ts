@@ -3,13 +3,23 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-import type { Answer, Explanation, PossibleEvent, Snapshot, TargetStep } from "../typed.ts";
+import { FLAT_REGION } from "../reserved.ts";
+import type { Expected, FiredTimeout } from "../simulate.ts";
+import type {
+  Answer,
+  ChildSnapshot,
+  Explanation,
+  HistoryRow,
+  PossibleEvent,
+  Snapshot,
+  TargetStep,
+  Timer,
+} from "../typed.ts";
 import { explained, shownState } from "./explained.ts";
 import { writeText } from "./files.ts";
 import { nearest } from "./nearest.ts";
 import { paramsOf, split } from "./params.ts";
 import { Refusal } from "./refusal.ts";
-import type { Expected, FiredTimeout } from "../simulate.ts";
 import { done, problemOf, type Reply, type Simulation } from "./simulation.ts";
 import type { Output } from "./terminal.ts";
 import { durationOf, shownDuration, shownTime, timeOf } from "./time.ts";
@@ -174,6 +184,11 @@ export class Conversation {
     return this.simulation.expect("events", this.subject) as readonly PossibleEvent[];
   }
 
+  /** The timer that is due first. */
+  private due(): Timer | null {
+    return this.simulation.expect("due") as Timer | null;
+  }
+
   /** All events that a transition of some machine is on. */
   private alphabet(): Set<string> {
     const machines = this.simulation.expect("machines") as { transitions: { on: string }[] }[];
@@ -281,15 +296,15 @@ export class Conversation {
   }
 
   private sayState(): void {
-    const say = (snapshot: Snapshot, depth: number): void => {
+    const say = (snapshot: ChildSnapshot, depth: number): void => {
       const {
         machine_id: machine,
         entity_id: entity,
         current_state: state,
         state_version: version,
       } = snapshot;
-      const { status } = (snapshot as { instance?: { status?: string } }).instance ?? {};
-      const ended = status === undefined || status === "active" ? "" : `, ${status}`;
+      const { status = "active" } = snapshot.instance ?? {};
+      const ended = status === "active" ? "" : `, ${status}`;
       this.output.line(
         `${"  ".repeat(depth)}${machine} ${entity}: ${shownState(state)} (version ${version}${ended})`,
       );
@@ -299,12 +314,7 @@ export class Conversation {
   }
 
   private sayDue(): void {
-    const due = this.simulation.expect("due") as {
-      at: number;
-      entity_id: string;
-      region: string;
-      state: string;
-    } | null;
+    const due = this.due();
     if (due === null) return this.output.line("no timeout is due");
     const { at, entity_id: entity, state } = due;
     this.output.line(
@@ -322,14 +332,14 @@ export class Conversation {
     };
     this.output.line(`it is ${shownTime(to)}, ${shownDuration(to - now)} later`);
     for (const { entity_id: entity, region, from_state: from, to_state: to_, timestamp } of fired.timeouts) {
-      const where = region === "_" ? entity : `${entity} ${region}`;
+      const where = region === FLAT_REGION ? entity : `${entity} ${region}`;
       this.output.line(`  ${where}: ${from} → ${to_} at ${shownTime(timestamp)}`);
     }
   }
 
   private timeOf(word: string, now: number): number {
     if (word === "due" || word === "") {
-      const due = this.simulation.expect("due") as { at: number } | null;
+      const due = this.due();
       if (due === null) throw new Refusal("no timeout is due; say how long, such as `advance 10m`");
       return Math.max(due.at, now);
     }
@@ -338,18 +348,20 @@ export class Conversation {
   }
 
   private sayHistory(): void {
-    const rows = this.simulation.expect("history", { ...this.subject, order: "id" }) as Record<
-      string,
-      unknown
-    >[];
+    const rows = this.simulation.expect("history", { ...this.subject, order: "id" }) as HistoryRow[];
     if (rows.length === 0) this.output.line("nothing happened yet");
-    for (const row of rows) {
-      const region = row["region"] === "_" ? "" : `${String(row["region"])}: `;
-      const params = JSON.stringify(row["event_params"]);
-      const given = params === "{}" || params === undefined ? "" : ` ${params}`;
-      this.output.line(
-        `${shownTime(Number(row["timestamp"]))}  ${region}${String(row["from_state"])} → ${String(row["to_state"])}  ${String(row["event_type"])}${given}`,
-      );
+    for (const {
+      region,
+      from_state: from,
+      to_state: to,
+      event_type: event,
+      event_params,
+      timestamp,
+    } of rows) {
+      const where = region === FLAT_REGION ? "" : `${region}: `;
+      const params = JSON.stringify(event_params);
+      const given = params === "{}" ? "" : ` ${params}`;
+      this.output.line(`${shownTime(timestamp)}  ${where}${from} → ${to}  ${event}${given}`);
     }
   }
 

@@ -6,6 +6,7 @@ import { buffer as bytesOf } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import type { Definition } from "../definition.ts";
+import { isObject } from "../json-value.ts";
 import { frame, JsonFault, type JsonText, placeOf, readJsonText } from "./json-text.ts";
 import { nearest } from "./nearest.ts";
 import { Refusal } from "./refusal.ts";
@@ -65,7 +66,7 @@ function nearestFile(name: string, names: readonly string[]): string | undefined
 }
 
 /** The text of a file; of standard input where the name is `-`. */
-export async function readText(name: string, terminal: Terminal): Promise<string> {
+async function readText(name: string, terminal: Terminal): Promise<string> {
   if (name === "-") return decoded(name, await bytesOf(terminal.stdin));
   const path = resolve(terminal.cwd, name);
   let bytes;
@@ -145,10 +146,6 @@ async function readModule(name: string, terminal: Terminal): Promise<unknown> {
     throw new Refusal(`\`${name}\` cannot be loaded: ${why}`, { hints });
   }
   return module["default"] ?? { ...module };
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A definition, or a machine that `defineMachine` made of one. */

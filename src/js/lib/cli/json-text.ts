@@ -1,5 +1,7 @@
 // Reads JSON, and knows where in its text each value stands: faults are shown where they are, not only named.
 
+import { below } from "../json-value.ts";
+
 /** A place in a text, both counted from 1. */
 export interface Place {
   readonly line: number;
@@ -29,11 +31,6 @@ export function placeOf(text: string, offset: number): Place {
   const before = text.slice(0, offset);
   const start = before.lastIndexOf("\n") + 1;
   return { line: before.split("\n").length, column: [...before.slice(start)].length + 1 };
-}
-
-/** The path of a member: as the core writes paths. */
-function member(path: string, key: string): string {
-  return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
 /** Deep enough for any definition, and not so deep that the stack ends. */
@@ -92,7 +89,7 @@ class Reader {
         throw new JsonFault(`${this.shown()} where ${what} is expected`, this.end(opened));
       }
       const start = this.at;
-      const key = member(path, this.string());
+      const key = below(path, this.string());
       this.offsets.set(key, start);
       this.space();
       if (this.text[this.at] !== ":")
@@ -110,7 +107,7 @@ class Reader {
     this.space();
     if (this.text[this.at] === "]") return void (this.at += 1);
     for (let index = 0; ; index += 1) {
-      this.value(`${path}[${index}]`, depth + 1);
+      this.value(below(path, index), depth + 1);
       if (!this.more("]", opened)) return;
     }
   }

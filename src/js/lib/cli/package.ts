@@ -1,5 +1,6 @@
 // Where the files of the installed package are.
 
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The command stands two folders below the package's own. */
@@ -13,3 +14,9 @@ export const PACKAGE = {
   /** The prebuilt Worker. */
   worker: at("worker"),
 } as const;
+
+/** The package's version. */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(PACKAGE.manifest, "utf8")) as { version: string };
+  return version;
+}

@@ -1,6 +1,7 @@
 // Events and params as they are typed.
 
-import { isObject, jsonOf } from "./files.ts";
+import { isObject } from "../json-value.ts";
+import { jsonOf } from "./files.ts";
 import { Refusal } from "./refusal.ts";
 
 /** A word, and what stands after it. */

@@ -1,12 +1,10 @@
 // Finds the command that was asked for, and runs it.
 
-import { readFileSync } from "node:fs";
-
 import { StatewrightError } from "../errors.ts";
 import { type Command, helpOf, readArguments } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { nearest } from "./nearest.ts";
-import { PACKAGE } from "./package.ts";
+import { packageVersion } from "./package.ts";
 import { EXIT, type Exit, Refusal } from "./refusal.ts";
 import { Output, type Terminal } from "./terminal.ts";
 
@@ -34,7 +32,7 @@ async function dispatched(args: readonly string[], output: Output, terminal: Ter
     return EXIT.usage;
   }
   if (name === "--help" || name === "-h") return told(overview(output), output);
-  if (name === "--version" || name === "-V" || name === "-v") return told(version(), output);
+  if (name === "--version" || name === "-V" || name === "-v") return told(packageVersion(), output);
   if (name === "help") return help(rest, output);
   const command = find([name, ...rest]);
   const given = readArguments(command, rest.slice(command.name.split(" ").length - 1));
@@ -83,7 +81,7 @@ function find(words: readonly string[]): Command {
 function overview({ style }: Output): string {
   const width = Math.max(...COMMANDS.map(({ name }) => name.length));
   return [
-    `${style.bold("statewright")} ${version()}: durable state machines for the edge`,
+    `${style.bold("statewright")} ${packageVersion()}: durable state machines for the edge`,
     "",
     "Usage: statewright <command> [options]",
     "",
@@ -92,11 +90,6 @@ function overview({ style }: Output): string {
     "`statewright help <command>` tells more of one. Exit codes: 0 all is well, 1 something is wrong with what was",
     "looked at, 2 the command was not given what it needs.",
   ].join("\n");
-}
-
-function version(): string {
-  const { version } = JSON.parse(readFileSync(PACKAGE.manifest, "utf8")) as { version: string };
-  return version;
 }
 
 /** What a person can act on: our own refusals, and those of the core, the engine and a service. */

@@ -42,7 +42,7 @@ export function isColoured(stream: { readonly isTTY?: boolean }, env: Terminal["
 }
 
 /** The styles of a stream. */
-export function stylesOf(stream: { readonly isTTY?: boolean }, env: Terminal["env"]): Styles {
+function stylesOf(stream: { readonly isTTY?: boolean }, env: Terminal["env"]): Styles {
   const coloured = isColoured(stream, env);
   const paint =
     ([on, off]: readonly [number, number]): Paint =>

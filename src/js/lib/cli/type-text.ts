@@ -1,9 +1,10 @@
 // TypeScript of definitions: their states and events as unions, and the definitions themselves.
 
-import type { Definition, Guard, TransitionDef } from "../definition.ts";
+import type { Definition, Guard, ServerKeys, TransitionDef } from "../definition.ts";
+import { TIMEOUT_EVENT } from "../reserved.ts";
 
 /** What is written of each definition. */
-export interface TypeTextOptions {
+interface TypeTextOptions {
   /** What the definitions came from, for the first line. */
   readonly from: string;
   /** Whether the definitions are written as well, for `defineMachine`. */
@@ -89,17 +90,26 @@ function literal(value: unknown, indent: string): string {
     .join("")}${indent}${close}`;
 }
 
+/** Every key that a service adds to a definition. */
+const ADDED: Readonly<Record<keyof ServerKeys, true>> = {
+  tenant_id: true,
+  revision: true,
+  content_hash: true,
+  created_at: true,
+  updated_at: true,
+  warnings: true,
+};
+
 /** A definition without what a service adds to it. */
 function definitionOnly(definition: Definition): object {
-  const added = new Set(["tenant_id", "revision", "content_hash", "created_at", "updated_at", "warnings"]);
-  return Object.fromEntries(Object.entries(definition).filter(([name]) => !added.has(name)));
+  return Object.fromEntries(Object.entries(definition).filter(([name]) => !Object.hasOwn(ADDED, name)));
 }
 
 /** The events that transitions take, and the fields that their guards look at, with the types of what they compare. */
 function eventsOf(transitions: readonly TransitionDef[]): Map<string, Map<string, Set<string>>> {
   const events = new Map<string, Map<string, Set<string>>>();
   for (const { on, guard } of transitions) {
-    if (on === "$timeout") continue;
+    if (on === TIMEOUT_EVENT) continue;
     const fields = events.get(on) ?? new Map<string, Set<string>>();
     events.set(on, fields);
     if (guard != null) collect(guard as Guard, fields);

@@ -1,14 +1,15 @@
 // Guards by name: what the table says of them, and what XState's own combinations of them become.
 
 import type { Guard } from "../definition.ts";
-import { isObject, wrongOption } from "./nodes.ts";
+import { isObject } from "../json-value.ts";
+import { wrongOption } from "./nodes.ts";
 import { type Notes, shown } from "./notes.ts";
 
 /** What each guard of a config means, by its name; a function is asked with the guard's `params`. */
 export type GuardTable = Readonly<Record<string, Guard | ((params: unknown) => Guard)>>;
 
 /** A guard that could be carried over: none where it always passes. */
-export type Carried = { readonly guard: Guard | undefined };
+type Carried = { readonly guard: Guard | undefined };
 
 /** A combination that XState's `and`, `or` or `not` made: a function that knows its members. */
 interface Combination {

@@ -1,6 +1,8 @@
 // Makes the definitions: one of the root, and one of each state that has states of its own.
 
 import type { Action, ActionDef, Definition, Guard, SubMachineDef, TransitionDef } from "../definition.ts";
+import { below, isObject } from "../json-value.ts";
+import { FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
 import { both } from "./guards.ts";
 import {
   type Import,
@@ -15,7 +17,7 @@ import {
   nameOf,
   restsOf,
 } from "./moves.ts";
-import { type Candidate, type Node, below, isBelow, isObject, listOf, nameFault } from "./nodes.ts";
+import { type Candidate, type Node, isBelow, listOf, nameFault } from "./nodes.ts";
 import { shown } from "./notes.ts";
 
 /** How deep managed children may lie. */
@@ -100,7 +102,7 @@ export class Machines {
     const handled = new Map<string, number>();
     for (const { transitions } of built) {
       for (const event of new Set(transitions.map(({ on }) => on))) {
-        if (event !== "$timeout") handled.set(event, (handled.get(event) ?? 0) + 1);
+        if (event !== TIMEOUT_EVENT) handled.set(event, (handled.get(event) ?? 0) + 1);
       }
     }
     const broadcast = [...handled].flatMap(([event, regions]) => (regions > 1 ? [event] : []));
@@ -214,7 +216,7 @@ export class Machines {
         transitions.push({
           ...at,
           to: name(place),
-          on: "$timeout",
+          on: TIMEOUT_EVENT,
           guard: { after_ms: after, ...guard },
           ...(description === undefined ? {} : { description }),
         });
@@ -512,7 +514,7 @@ export class Machines {
   private ends(owner: Node, built: readonly BuiltScope[]): Record<string, string>[] {
     let ends: Record<string, string>[] = [{}];
     for (const { region, finals } of built) {
-      ends = ends.flatMap((end) => finals.map((final) => ({ ...end, [region ?? "_"]: final })));
+      ends = ends.flatMap((end) => finals.map((final) => ({ ...end, [region ?? FLAT_REGION]: final })));
       if (ends.length > MOST_RULES) {
         const why = `they can end in more than ${MOST_RULES} combinations of final states`;
         this.given.notes.add(owner.path, "the end of the nested states", why);

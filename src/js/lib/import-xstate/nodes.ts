@@ -1,6 +1,7 @@
 // Reads an XState v5 config into state nodes: what is where, under which id, and what a target names.
 
 import { StatewrightError } from "../errors.ts";
+import { below, isObject } from "../json-value.ts";
 import { type Notes, shown } from "./notes.ts";
 
 /** How deep states may be nested in a config that is read at all; so one that holds itself is not read for ever. */
@@ -73,20 +74,10 @@ const OF_V4: ReadonlySet<string> = new Set(["cond", "in"]);
 /** Those that only a root has. */
 const KNOWN_OF_ROOT = new Set(["context", "schemas", "types", "version"]);
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** One value, or a list of them, as a list; nothing as an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];
-}
-
-/** The JSON path of a key below another path. */
-export function below(path: string, key: string | number): string {
-  if (typeof key === "number") return `${path}[${key}]`;
-  return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
 /** Why a value is no config. */

@@ -1,13 +1,12 @@
 // The events that a machine and the children below it may take, with params from the values in their guards.
 
+import { FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
 import type { AnyMachine, PossibleEvent, TargetStep } from "../typed.ts";
-import { fieldsOf, paramsFor, type Fields } from "./params.ts";
+import { delayOf, fieldsOf, paramsFor, type Fields } from "./params.ts";
 import type { Step } from "./steps.ts";
 
 /** How deep children are looked for: as deep as they can be. */
 const DEEPEST = 8;
-const FLAT = "_";
-const TIMEOUT = "$timeout";
 
 /** A step that sends an event. */
 export type Letter = Extract<Step, { readonly event: object }>;
@@ -60,7 +59,7 @@ export class Alphabet {
     const [first] = transitions;
     if (first === undefined) return { letters: [], isLasting: false };
     const target = first.forwarded ? [] : (first.target ?? []);
-    const path = target.map(({ state, region }) => stepTo(region ?? FLAT, state));
+    const path = target.map(({ state, region }) => stepTo(region ?? FLAT_REGION, state));
     const owners = this.#places.get(JSON.stringify(path)) ?? [];
     const owner = owners.find(({ id }) => id === first.machine_id);
     // A child whose machine was not given says its events, and no more.
@@ -74,17 +73,18 @@ export class Alphabet {
 export function delaysOf(machine: AnyMachine): readonly number[] {
   const delays = [...placesOf(machine, [], DEEPEST)].flatMap(([{ definition }]) =>
     definition.transitions.flatMap(({ on, guard }) => {
-      if (on !== TIMEOUT || typeof guard !== "object" || guard === null) return [];
-      const { timeout_seconds: seconds, after_ms: ms } = guard as Fields;
-      return [typeof ms === "number" ? ms : Number(seconds) * 1000];
+      const delay = on === TIMEOUT_EVENT ? delayOf(guard) : undefined;
+      return delay ?? [];
     }),
   );
-  return [...new Set(delays.filter(Number.isFinite))];
+  return [...new Set(delays)];
 }
 
 /** Contexts that make the conditions of timeouts pass, which see nothing else; the empty one first. */
 export function contextsOf({ definition }: AnyMachine): readonly Fields[] {
-  const conditions = definition.transitions.filter(({ on }) => on === TIMEOUT).map(({ guard }) => guard);
+  const conditions = definition.transitions
+    .filter(({ on }) => on === TIMEOUT_EVENT)
+    .map(({ guard }) => guard);
   const found = paramsFor(conditions);
   return [{}, ...found.filter((context) => Object.keys(context).length > 0)];
 }
@@ -92,7 +92,7 @@ export function contextsOf({ definition }: AnyMachine): readonly Fields[] {
 /** The fields of contexts that decide which timeouts fire. */
 export function timedFieldsOf(machine: AnyMachine): readonly string[] {
   return [...placesOf(machine, [], DEEPEST)].flatMap(([{ definition }]) =>
-    fieldsOf(definition.transitions.filter(({ on }) => on === TIMEOUT).map(({ guard }) => guard)),
+    fieldsOf(definition.transitions.filter(({ on }) => on === TIMEOUT_EVENT).map(({ guard }) => guard)),
   );
 }
 
@@ -103,14 +103,14 @@ function letterOf(type: string, params: Fields, target: readonly TargetStep[]): 
 
 /** A step of a target, as short as it can be written. */
 function stepTo(region: string, state: string): TargetStep {
-  return region === FLAT ? { state } : { region, state };
+  return region === FLAT_REGION ? { state } : { region, state };
 }
 
 /** The guards of each event's transitions. */
 function guardsByEvent({ definition }: AnyMachine): ReadonlyMap<string, readonly unknown[]> {
   const guards = new Map<string, unknown[]>();
   for (const { on, guard } of definition.transitions) {
-    if (on === TIMEOUT) continue;
+    if (on === TIMEOUT_EVENT) continue;
     guards.set(on, [...(guards.get(on) ?? []), guard]);
   }
   return guards;
@@ -125,7 +125,7 @@ function* placesOf(
   yield [machine, target];
   if (depth === 0) return;
   const { definition, machines } = machine;
-  const regions = definition.regions ?? [{ id: FLAT, sub_machines: definition.sub_machines }];
+  const regions = definition.regions ?? [{ id: FLAT_REGION, sub_machines: definition.sub_machines }];
   for (const { id: region, sub_machines: children } of regions) {
     for (const [state, { machine_id, lifecycle }] of Object.entries(children ?? {})) {
       const child = machines.find(({ id }) => id === machine_id);

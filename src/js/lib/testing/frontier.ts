@@ -1,5 +1,6 @@
 // Which situations a search looks at: all of them, or only those that have something new.
 
+import { FLAT_REGION } from "../reserved.ts";
 import type { Snapshot } from "../typed.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { Snapshot } from "../typed.ts";
  * The situations of a parallel machine are as many as the product of its regions' states. To reach one state, most of the
  * other regions do not matter; so what is looked at can be as many as all states together.
  */
-export type Novelty = "whole" | "state";
+type Novelty = "whole" | "state";
 
 /** The situations that were seen. */
 export class Frontier {
@@ -36,7 +37,7 @@ export class Frontier {
 
   /** The states of an entity and of those below it, each as a text. */
   #parts({ current_state: state, context, children = [] }: Snapshot, place: string): readonly string[] {
-    const states = typeof state === "string" ? [["_", state]] : Object.entries(state);
+    const states = typeof state === "string" ? [[FLAT_REGION, state]] : Object.entries(state);
     const members: Readonly<Record<string, unknown>> = { ...context };
     const own = [...states, ...this.#fields.map((field) => ["", field, members[field] ?? null])];
     const below = children.flatMap((child) => {

@@ -1,6 +1,8 @@
 // What of a definition can be visited: its states, transitions, timeouts and joins.
 
+import { FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
 import type { AnyMachine, Commit, HistoryRow, Snapshot } from "../typed.ts";
+import { delayOf } from "./params.ts";
 
 /** A part of a definition that a test visits or misses. */
 export interface Item {
@@ -16,13 +18,10 @@ export interface Item {
   readonly label: string;
 }
 
-const FLAT = "_";
-const TIMEOUT = "$timeout";
-
 /** All items of a machine, those of one kind together, in the order of the definition. */
 export function itemsOf(machine: AnyMachine): readonly Item[] {
   const { definition, id } = machine;
-  const place = (region: string, state: string) => (region === FLAT ? state : `${region}/${state}`);
+  const place = (region: string, state: string) => (region === FLAT_REGION ? state : `${region}/${state}`);
   const states = Object.entries(statesOf(machine)).flatMap(([region, names]) =>
     names.map((state): Item => {
       const label = `state ${place(region, state)}`;
@@ -30,8 +29,8 @@ export function itemsOf(machine: AnyMachine): readonly Item[] {
     }),
   );
   const transitions = definition.transitions.map(({ region: named, from, to, on }, index): Item => {
-    const region = named ?? FLAT;
-    const kind = on === TIMEOUT ? "timeout" : "transition";
+    const region = named ?? FLAT_REGION;
+    const kind = on === TIMEOUT_EVENT ? "timeout" : "transition";
     const label = `${kind} ${index}: ${place(region, from)} → ${to}${kind === "timeout" ? "" : ` on ${on}`}`;
     return { kind, machine_id: id, index, region, state: to, label };
   });
@@ -48,13 +47,13 @@ export function itemsOf(machine: AnyMachine): readonly Item[] {
 
 /** The states of each region. */
 export function statesOf({ definition }: AnyMachine): Readonly<Record<string, readonly string[]>> {
-  if (!definition.regions) return { [FLAT]: definition.states ?? [] };
+  if (!definition.regions) return { [FLAT_REGION]: definition.states ?? [] };
   return Object.fromEntries(definition.regions.map(({ id, states }) => [id, states]));
 }
 
 /** The state that each region starts in. */
 function initialOf({ definition }: AnyMachine): readonly (readonly [region: string, state: string])[] {
-  if (!definition.regions) return [[FLAT, definition.initial_state ?? ""]];
+  if (!definition.regions) return [[FLAT_REGION, definition.initial_state ?? ""]];
   return definition.regions.map(({ id, initial_state }) => [id, initial_state]);
 }
 
@@ -88,7 +87,7 @@ export function keysOfRow(machine: AnyMachine, row: HistoryRow, known?: Known): 
   // A child's start and end move no transition.
   if (row.event_type.startsWith("$sub_")) return states;
   const index = transitionOf(machine, row, known);
-  const kind = row.event_type === TIMEOUT ? "timeout" : "transition";
+  const kind = row.event_type === TIMEOUT_EVENT ? "timeout" : "transition";
   return index === undefined ? states : [...states, keyOf({ kind, region, state: to_state, index })];
 }
 
@@ -102,12 +101,15 @@ export function keysOfCommit(machine: AnyMachine, commit: Commit, known?: Known)
 /** The place of the transition that made a row. Where several could have, the core is asked, or the first is taken. */
 function transitionOf(machine: AnyMachine, row: HistoryRow, known: Known | undefined): number | undefined {
   const fits = machine.definition.transitions.flatMap(({ region, from, to, on }, index) =>
-    (region ?? FLAT) === row.region && from === row.from_state && to === row.to_state && on === row.event_type
+    (region ?? FLAT_REGION) === row.region &&
+    from === row.from_state &&
+    to === row.to_state &&
+    on === row.event_type
       ? [index]
       : [],
   );
   if (fits.length < 2) return fits[0];
-  if (row.event_type === TIMEOUT)
+  if (row.event_type === TIMEOUT_EVENT)
     return fits.find((index) => isDelayOf(machine, index, row, known)) ?? fits[0];
   const { before, now } = known ?? madeUp(machine, row);
   const { candidates } = machine.why(before, { type: row.event_type, params: row.event_params }, { now });
@@ -116,13 +118,10 @@ function transitionOf(machine: AnyMachine, row: HistoryRow, known: Known | undef
 
 /** Whether a timeout's row came that long after the entry of its state. */
 function isDelayOf(machine: AnyMachine, index: number, row: HistoryRow, known: Known | undefined): boolean {
-  const guard: unknown = machine.definition.transitions[index]?.guard;
+  const delay = delayOf(machine.definition.transitions[index]?.guard);
   const entered = known?.before.region_entries[row.region]?.entered_at;
   const due = row.cause["due_at"];
-  if (typeof guard !== "object" || guard === null || entered === undefined || typeof due !== "number")
-    return false;
-  const { timeout_seconds: seconds, after_ms: ms } = guard as Record<string, unknown>;
-  return due - entered === (typeof ms === "number" ? ms : Number(seconds) * 1000);
+  return delay !== undefined && entered !== undefined && typeof due === "number" && due - entered === delay;
 }
 
 /** An entity in the state that a row left, with nothing else: guards that look at its context may be guessed wrong. */

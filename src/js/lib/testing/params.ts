@@ -2,6 +2,7 @@
 // taken is for the core to say.
 
 import type { GuardOp } from "../definition.ts";
+import { isObject } from "../json-value.ts";
 
 /** Params or a context: values by field. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -50,6 +51,14 @@ export function fieldsOf(guards: readonly unknown[]): readonly string[] {
   return [...new Set(guards.flatMap(comparisons).map(({ field }) => field))];
 }
 
+/** After how many milliseconds a timeout with this guard is due. */
+export function delayOf(guard: unknown): number | undefined {
+  if (!isObject(guard)) return undefined;
+  const { timeout_seconds: seconds, after_ms: ms } = guard;
+  if (typeof ms === "number") return ms;
+  return typeof seconds === "number" ? seconds * 1000 : undefined;
+}
+
 /** What was found, each once, up to a bound. */
 class Found {
   readonly #texts = new Set<string>();
@@ -61,10 +70,6 @@ class Found {
     this.#texts.add(text);
     this.all.push(fields);
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The comparison at the top of a guard, beside a delay or alone. */

@@ -2,6 +2,7 @@
 
 import { optionsOf, wholeOf } from "../given.ts";
 import { machineOf } from "../kin.ts";
+import { FLAT_REGION } from "../reserved.ts";
 import { kindOf, wrong } from "../wrong.ts";
 import type { AnyMachine, ContextOf, HistoryRow, Machine, PossibleEvent, Snapshot } from "../typed.ts";
 import type { TransitionDef } from "../definition.ts";
@@ -216,7 +217,7 @@ class Search {
   }
 
   /** Whether a transition was not taken yet; of a child's that is not known. */
-  #isOpen({ machine_id, region = "_", to, index }: PossibleEvent): boolean {
+  #isOpen({ machine_id, region = FLAT_REGION, to, index }: PossibleEvent): boolean {
     return (
       machine_id !== this.#machine.id ||
       this.#open.has(keyOf({ kind: "transition", region, state: to, index }))
@@ -257,7 +258,10 @@ class Search {
     return { nodes: [next], keys, rows: commits.flatMap(({ rows }) => rows) };
   }
 
-  #isTaken({ machine_id, region = "_", from, to, index }: PossibleEvent, { keys, rows }: Taken): boolean {
+  #isTaken(
+    { machine_id, region = FLAT_REGION, from, to, index }: PossibleEvent,
+    { keys, rows }: Taken,
+  ): boolean {
     if (machine_id === this.#machine.id)
       return keys.includes(keyOf({ kind: "transition", region, state: to, index }));
     return rows.some(

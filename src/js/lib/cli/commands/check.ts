@@ -2,10 +2,11 @@
 
 import { checkScenario, type Checked, type Scenario } from "../../simulate.ts";
 import { StatewrightError } from "../../errors.ts";
-import { counted } from "../checking.ts";
+import { isObject } from "../../json-value.ts";
+import { counted, placeIn } from "../checking.ts";
 import type { Command } from "../command.ts";
-import { isObject, readDefinitions, readSource } from "../files.ts";
-import { frame, offsetOf, placeOf } from "../json-text.ts";
+import { readDefinitions, readSource } from "../files.ts";
+import { frame, offsetOf } from "../json-text.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 
 export const check: Command = {
@@ -58,10 +59,10 @@ export const check: Command = {
       const verdict = checked.passed ? style.green("✓") : style.red("✗");
       output.line(`${verdict} ${file}: ${counted(checked.steps, "step")}`);
       for (const { step, problem } of checked.failures) {
-        const offset = source.json === undefined ? undefined : offsetOf(source.json, `$.steps[${step}]`);
-        const place =
-          source.json === undefined || offset === undefined ? undefined : placeOf(source.json.text, offset);
+        const path = `$.steps[${step}]`;
+        const place = placeIn(source, path);
         output.line(`  ${place === undefined ? "" : `${file}:${place.line}: `}steps[${step}]: ${problem}`);
+        const offset = source.json === undefined ? undefined : offsetOf(source.json, path);
         if (source.json !== undefined && offset !== undefined) {
           for (const line of frame(source.json.text, offset)) output.line(`    ${style.dim(line)}`);
         }

@@ -1,9 +1,10 @@
 // `statewright diagram`: a drawing of a machine.
 
+import { isObject } from "../../json-value.ts";
 import type { Snapshot } from "../../typed.ts";
 import { machineOf } from "../checking.ts";
 import type { Command } from "../command.ts";
-import { isObject, readDefinitions, readSource, writeText } from "../files.ts";
+import { readDefinitions, readSource, writeText } from "../files.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 
 export const diagram: Command = {

@@ -1,10 +1,11 @@
 // `statewright explain`: why an event would, or would not, move an entity.
 
+import { isObject } from "../../json-value.ts";
 import type { Explanation, Snapshot } from "../../typed.ts";
 import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { explained } from "../explained.ts";
-import { isObject, objectOf, readDefinitions, readSource } from "../files.ts";
+import { objectOf, readDefinitions, readSource } from "../files.ts";
 import { paramsOf, split } from "../params.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 import { SERVICE, serviceOf } from "../service.ts";

@@ -1,9 +1,10 @@
 // `statewright import xstate`: a machine of XState v5 as definitions.
 
 import { type ImportOptions, type NotCarried, importXState } from "../../import-xstate.ts";
+import { isObject } from "../../json-value.ts";
 import { check, counted, show } from "../checking.ts";
 import { type Command, wrapped } from "../command.ts";
-import { isObject, readSource, writeText } from "../files.ts";
+import { readSource, writeText } from "../files.ts";
 import { readJsonText } from "../json-text.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";

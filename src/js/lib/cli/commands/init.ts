@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 
+import { isObject } from "../../json-value.ts";
 import type { Command } from "../command.ts";
-import { isObject } from "../files.ts";
-import { PACKAGE } from "../package.ts";
+import { PACKAGE, packageVersion } from "../package.ts";
 import { EXIT, Refusal } from "../refusal.ts";
 
 /** A file that is to be written. */
@@ -96,10 +96,9 @@ function nameOf(folder: string): string {
 
 /** The files of a project. */
 function filesOf(name: string): File[] {
-  const { version } = JSON.parse(readFileSync(PACKAGE.manifest, "utf8")) as { version: string };
   return filesBelow(PACKAGE.templates).map((path) => {
     const text = readFileSync(join(PACKAGE.templates, path), "utf8");
-    const filled = text.replaceAll("__NAME__", name).replaceAll("__VERSION__", version);
+    const filled = text.replaceAll("__NAME__", name).replaceAll("__VERSION__", packageVersion());
     // npm leaves files out whose names begin with a dot.
     return { path: path.replaceAll(/(^|\/)_/g, "$1."), content: Buffer.from(filled) };
   });

@@ -2,10 +2,11 @@
 
 import { createInterface } from "node:readline/promises";
 
+import { isObject } from "../../json-value.ts";
 import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { Conversation, type Subject } from "../conversation.ts";
-import { isObject, objectOf, readDefinitions, readSource } from "../files.ts";
+import { objectOf, readDefinitions, readSource } from "../files.ts";
 import { EXIT, type Exit, Refusal } from "../refusal.ts";
 import { Simulation } from "../simulation.ts";
 import type { Output, Terminal } from "../terminal.ts";
