@@ -2,6 +2,11 @@
 
 import type { paths } from "./openapi.ts";
 
+/** The header that names the tenant. */
+export const TENANT_HEADER = "X-Tenant-Id";
+/** The header by which a request has one effect, however often it is sent. */
+export const KEY_HEADER = "Idempotency-Key";
+
 /** A method of the API. */
 export type Method = "get" | "put" | "post" | "delete";
 

@@ -2,9 +2,9 @@
 
 import openapiFetch, { type Client as FetchClient, type Middleware } from "openapi-fetch";
 
-import type { CallAnswer, CallRequest } from "./call.ts";
+import { type CallAnswer, type CallRequest, KEY_HEADER, TENANT_HEADER } from "./call.ts";
 import { StatewrightError } from "./errors.ts";
-import { optionsOf, textOf, wholeOf } from "./given.ts";
+import { lineOf, optionsOf, wholeOf } from "./given.ts";
 import type { paths } from "./openapi.ts";
 import { type Operations, operations } from "./operations.ts";
 import { errorBody, type Patience, send } from "./retry.ts";
@@ -51,8 +51,6 @@ const DEFAULT_RETRIES = 3;
 const DEFAULT_TIMEOUT = 60_000;
 
 const AUTHORIZATION = "authorization";
-const TENANT = "x-tenant-id";
-const KEY = "idempotency-key";
 
 /** Where CONFLICT says that what is to be made exists, or that what is to be deleted is in use. */
 const EXISTING: ReadonlySet<string> = new Set([
@@ -77,18 +75,9 @@ type AnyRoute = Record<
   >
 >;
 
-/** What can be wrong with the options is said before anything is sent. */
 const OPTIONS = ["url", "apiKey", "tenant", "fetch", "retries", "timeout"];
 /** Timers take no more. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
-
-/** A text that a header can hold, where one is given. */
-function line(name: string, value: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  const text = textOf(value, name);
-  if (/[\x00-\x1f\x7f]/.test(text)) throw wrong(name, "it has a control character", "one line of text");
-  return text;
-}
 
 function base(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -130,7 +119,9 @@ interface Kind {
 
 /** Gives requests what they lack, and notes of each whether it may be sent again. */
 function preparing(options: ClientOptions, kinds: WeakMap<Request, Kind>): Middleware {
-  const [apiKey, tenant] = [line("apiKey", options.apiKey), line("tenant", options.tenant)];
+  const { apiKey, tenant } = options;
+  if (apiKey !== undefined) lineOf(apiKey, "apiKey");
+  if (tenant !== undefined) lineOf(tenant, "tenant");
   return {
     onRequest({ request, schemaPath }) {
       const { headers, method } = request;
@@ -139,14 +130,14 @@ function preparing(options: ClientOptions, kinds: WeakMap<Request, Kind>): Middl
         if (apiKey !== undefined && apiKey !== "" && !headers.has(AUTHORIZATION)) {
           headers.set(AUTHORIZATION, headerOf(`Bearer ${apiKey}`));
         }
-        if (tenant !== undefined && !headers.has(TENANT)) headers.set(TENANT, headerOf(tenant));
+        if (tenant !== undefined && !headers.has(TENANT_HEADER)) headers.set(TENANT_HEADER, headerOf(tenant));
       }
       // An empty one is the caller's word that he wants none.
-      const given = headers.get(KEY);
-      if (given === "") headers.delete(KEY);
-      else if (given === null && KEYED_ROUTES.has(route)) headers.set(KEY, newKey());
+      const given = headers.get(KEY_HEADER);
+      if (given === "") headers.delete(KEY_HEADER);
+      else if (given === null && KEYED_ROUTES.has(route)) headers.set(KEY_HEADER, newKey());
       const reads = method === "GET" || method === "HEAD" || READING_ROUTES.has(route);
-      const safe = reads || (KEYED_ROUTES.has(route) && headers.has(KEY));
+      const safe = reads || (KEYED_ROUTES.has(route) && headers.has(KEY_HEADER));
       kinds.set(request, { safe, exists: EXISTING.has(route) });
     },
   };
@@ -221,7 +212,7 @@ export function createClient(options: ClientOptions): Client {
   const call = async (asked: CallRequest): Promise<CallAnswer> => {
     const { path, params, query, body, signal } = asked;
     const given = Object.entries(asked.headers).map(([name, value]) => [name, headerOf(value)] as const);
-    const headers = { ...Object.fromEntries(given), ...(asked.unkeyed === true ? { [KEY]: "" } : {}) };
+    const headers = { ...Object.fromEntries(given), ...(asked.unkeyed === true ? { [KEY_HEADER]: "" } : {}) };
     const method = asked.method.toLowerCase() as Lowercase<typeof asked.method>;
     const init = {
       params: { path: params, query },

@@ -11,6 +11,13 @@ export function textOf(text: unknown, path: string): string {
   return text;
 }
 
+/** A text that is given, and that a header can hold. */
+export function lineOf(text: unknown, path: string): string {
+  const line = textOf(text, path);
+  if (/[\x00-\x1f\x7f]/.test(line)) throw wrong(path, "it has a control character", "one line of text");
+  return line;
+}
+
 /** A time that is given. */
 export function timeOf(time: unknown, path: string): number {
   if (Number.isSafeInteger(time)) return time as number;

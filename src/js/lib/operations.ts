@@ -1,19 +1,21 @@
 // The operations of the HTTP API as typed methods. The engine in this process and the client of a service both give them, with
 // the same answers and the same errors.
 
-import type {
-  AnswerOf,
-  BodyOf,
-  Call,
-  CallAnswer,
-  Method,
-  Operation,
-  ParamsOf,
-  PathsWith,
-  QueryOf,
+import {
+  type AnswerOf,
+  type BodyOf,
+  type Call,
+  type CallAnswer,
+  KEY_HEADER,
+  type Method,
+  type Operation,
+  type ParamsOf,
+  type PathsWith,
+  type QueryOf,
+  TENANT_HEADER,
 } from "./call.ts";
 import type { Definition, JsonDefinition } from "./definition.ts";
-import { optionsOf, textOf } from "./given.ts";
+import { lineOf, optionsOf, textOf } from "./given.ts";
 import { checkJson } from "./json.ts";
 import { Listing, nextOf, type Page } from "./listing.ts";
 import type { components, paths } from "./openapi.ts";
@@ -140,8 +142,6 @@ function asBody(definition: object): Schemas["Definition"] {
   return definition as Schemas["Definition"];
 }
 
-const TENANT = "X-Tenant-Id";
-const KEY = "Idempotency-Key";
 const REQUEST = "X-Request-Id";
 const RUN = "X-Run-Id";
 
@@ -154,13 +154,6 @@ function checked(params: Readonly<Record<string, string>>): Readonly<Record<stri
     if (text === "" || text === "." || text === "..") throw wrong(name, `it is \`${text}\``, "a name");
   }
   return params;
-}
-
-/** Refuses what is no line of text. */
-function line(value: unknown, name: string): string {
-  const text = textOf(value, name);
-  if (/[\x00-\x1f\x7f]/.test(text)) throw wrong(name, "it has a control character", "one line of text");
-  return text;
 }
 
 /** Refuses what is no key. */
@@ -196,10 +189,10 @@ class Asker {
   ): Promise<CallAnswer & { readonly data: AnswerOf<Operation<P, M>> }> {
     const { idempotencyKey: key, requestId, runId, signal } = optionsOf(options, OPTIONS);
     const headers: Record<string, string> = {};
-    if (this.#tenant !== undefined && path.startsWith("/api/")) headers[TENANT] = this.#tenant;
-    if (key !== undefined && key !== null) headers[KEY] = keyOf(key);
-    if (requestId !== undefined) headers[REQUEST] = line(requestId, "requestId");
-    if (runId !== undefined) headers[RUN] = line(runId, "runId");
+    if (this.#tenant !== undefined && path.startsWith("/api/")) headers[TENANT_HEADER] = this.#tenant;
+    if (key !== undefined && key !== null) headers[KEY_HEADER] = keyOf(key);
+    if (requestId !== undefined) headers[REQUEST] = lineOf(requestId, "requestId");
+    if (runId !== undefined) headers[RUN] = lineOf(runId, "runId");
     const query = Object.entries(asked.query ?? {}).filter(
       ([, value]) => value !== undefined && value !== null,
     );

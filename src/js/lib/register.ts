@@ -1,36 +1,53 @@
 // Brings machines as a program has them into the database.
 
+import type { Definition, JsonDefinition } from "./definition.ts";
 import { StatewrightError } from "./errors.ts";
-import type { JsonDefinition } from "./definition.ts";
-import type { Definition, Machine as Registered, Operations } from "./operations.ts";
+import { isObject } from "./json-value.ts";
+import { isMachine } from "./kin.ts";
+import type { Machine as Registered, Operations } from "./operations.ts";
 import { canonical } from "./same.ts";
 import type { Machine } from "./typed.ts";
+import { kindOf, wrong } from "./wrong.ts";
+
+/** What a registration came to. */
+export interface Registration {
+  readonly machine: Registered;
+  /** Whether the machine is new, was there as it is, or has a new revision. */
+  readonly came: "made" | "same" | "replaced";
+}
 
 /** Registers a machine and those of its children, unless they are registered so. */
 export async function registered(
   operations: Pick<Operations, "machines">,
   machine: Machine | JsonDefinition,
 ): Promise<Registered> {
-  if (!isMachine(machine)) return one(operations, machine as unknown as Definition);
-  for (const child of machine.machines) await registered(operations, child);
-  return one(operations, machine.definition as unknown as Definition);
+  if (isMachine(machine)) {
+    for (const child of machine.machines) await registered(operations, child);
+    return (await registration(operations, machine.definition)).machine;
+  }
+  if (!isObject(machine)) {
+    throw wrong(
+      "machine",
+      `it is ${kindOf(machine)}`,
+      "a machine that `defineMachine` gave, or a definition",
+    );
+  }
+  return (await registration(operations, machine as JsonDefinition)).machine;
 }
 
-function isMachine(machine: Machine | JsonDefinition): machine is Machine {
-  return "definition" in machine && typeof machine.send === "function";
-}
-
-async function one({ machines }: Pick<Operations, "machines">, definition: Definition): Promise<Registered> {
-  // One without an id is refused at once.
-  const id = definition.machine_id ?? "";
+/** Registers a definition, unless it is registered so. */
+export async function registration(
+  { machines }: Pick<Operations, "machines">,
+  definition: Definition | JsonDefinition,
+): Promise<Registration> {
   try {
-    return await machines.create(definition);
+    return { machine: await machines.create(definition), came: "made" };
   } catch (error) {
     if (!(error instanceof StatewrightError) || error.code !== "CONFLICT") throw error;
   }
-  for await (const revision of machines.revisions(id, { limit: 1 })) {
-    if (revision.head && canonical(revision.definition) === canonical(definition)) return machines.get(id);
-    break;
-  }
-  return machines.replace(id, definition);
+  const id = definition.machine_id;
+  const { items: revisions } = await machines.revisions(id, { limit: 1 });
+  const isSame = revisions.some((one) => one.head && canonical(one.definition) === canonical(definition));
+  if (isSame) return { machine: await machines.get(id), came: "same" };
+  return { machine: await machines.replace(id, definition), came: "replaced" };
 }

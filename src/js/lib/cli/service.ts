@@ -5,6 +5,9 @@ import type { Given, Option } from "./command.ts";
 import { Refusal } from "./refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** Whom `dev` serves, and the key that it asks for: what a service is asked with where nothing else is said. */
+export const DEVELOPMENT = { tenant: "demo", key: "dev_secret" } as const;
+
 /** The options that say which service. */
 export const SERVICE: Readonly<Record<string, Option>> = {
   url: { type: "string", value: "url", help: "a running service; STATEWRIGHT_URL if left out" },
@@ -12,13 +15,13 @@ export const SERVICE: Readonly<Record<string, Option>> = {
     type: "string",
     short: "t",
     value: "tenant",
-    help: "its tenant; STATEWRIGHT_TENANT if left out, or `demo`",
+    help: `its tenant; STATEWRIGHT_TENANT if left out, or \`${DEVELOPMENT.tenant}\``,
   },
   key: {
     type: "string",
     short: "k",
     value: "key",
-    help: "its API key; STATEWRIGHT_KEY if left out, or `dev_secret`",
+    help: `its API key; STATEWRIGHT_KEY if left out, or \`${DEVELOPMENT.key}\``,
   },
 };
 
@@ -36,8 +39,8 @@ export async function serviceOf(
   const { createClient } = await import("../client.ts");
   return createClient({
     url,
-    tenant: given.text("tenant") ?? env["STATEWRIGHT_TENANT"] ?? "demo",
-    apiKey: given.text("key") ?? env["STATEWRIGHT_KEY"] ?? "dev_secret",
+    tenant: given.text("tenant") ?? env["STATEWRIGHT_TENANT"] ?? DEVELOPMENT.tenant,
+    apiKey: given.text("key") ?? env["STATEWRIGHT_KEY"] ?? DEVELOPMENT.key,
     retries: 1,
     timeout: 15_000,
   });

@@ -5,18 +5,23 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, relative, resolve } from "node:path";
 
-import type { Client } from "../../client.ts";
-import { StatewrightError } from "../../errors.ts";
-import type { Definition } from "../../operations.ts";
-import { canonical } from "../../same.ts";
+import type { Definition } from "../../definition.ts";
+import { type Registration, registration } from "../../register.ts";
 import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { readDefinitions } from "../files.ts";
 import { type Runtime, startRuntime } from "../local-runtime.ts";
 import { EXIT, Refusal } from "../refusal.ts";
+import { DEVELOPMENT } from "../service.ts";
 import type { Output, Terminal } from "../terminal.ts";
 
 const LARGEST_PORT = 65_535;
+/** How it is told what a registration came to. */
+const CAME: Readonly<Record<Registration["came"], string>> = {
+  made: "registered",
+  same: "there is already",
+  replaced: "new revision of",
+};
 
 export const dev: Command = {
   name: "dev",
@@ -35,8 +40,18 @@ export const dev: Command = {
     },
     host: { type: "string", value: "address", help: "on which address to listen (127.0.0.1)" },
     data: { type: "string", short: "d", value: "folder", help: "what keeps the database (.statewright)" },
-    key: { type: "string", short: "k", value: "key", help: "the API key that callers send (dev_secret)" },
-    tenant: { type: "string", short: "t", value: "tenant", help: "whose machines the files are (demo)" },
+    key: {
+      type: "string",
+      short: "k",
+      value: "key",
+      help: `the API key that callers send (${DEVELOPMENT.key})`,
+    },
+    tenant: {
+      type: "string",
+      short: "t",
+      value: "tenant",
+      help: `whose machines the files are (${DEVELOPMENT.tenant})`,
+    },
     interval: { type: "string", short: "i", value: "seconds", help: "how often timers are looked at (5)" },
     set: {
       type: "string",
@@ -53,7 +68,7 @@ export const dev: Command = {
     const host = given.text("host") ?? "127.0.0.1";
     const seconds = given.whole("interval", 5, 1, 60);
     const data = resolve(terminal.cwd, given.text("data") ?? ".statewright");
-    const tenant = given.text("tenant") ?? "demo";
+    const tenant = given.text("tenant") ?? DEVELOPMENT.tenant;
     const registered = await definitionsOf(given, output, terminal);
     const settings = settingsOf(given, terminal, data, seconds);
     if (port !== 0) await portIsFree(port, host);
@@ -80,8 +95,8 @@ export const dev: Command = {
         throw new Refusal(`the service cannot run: ${(error as Error).message}`, { exit: EXIT.faults });
       });
       for (const definition of registered) {
-        const done = await register(service, definition);
-        output.line(`${done} \`${definition.machine_id}\` for tenant \`${tenant}\``);
+        const { came } = await registration(service, definition);
+        output.line(`${CAME[came]} \`${definition.machine_id}\` for tenant \`${tenant}\``);
       }
       const { style } = output;
       const folder = relative(terminal.cwd, data);
@@ -105,31 +120,15 @@ async function definitionsOf(given: Given, output: Output, terminal: Terminal): 
   for (const file of given.words) {
     const definitions = await readDefinitions(file, terminal);
     machineOf(definitions, output);
-    all.push(...([...definitions.list].reverse() as unknown as Definition[]));
+    all.push(...[...definitions.list].reverse());
   }
   return all;
-}
-
-/** Registers a machine; a new revision where it is another than before. */
-async function register(service: Client, definition: Definition): Promise<string> {
-  const id = definition.machine_id ?? "";
-  try {
-    await service.machines.create(definition);
-    return "registered";
-  } catch (error) {
-    if (!(error instanceof StatewrightError) || error.code !== "CONFLICT") throw error;
-  }
-  const before = await service.machines.get(id);
-  const isAlike = canonical({ ...before, ...definition }) === canonical(before);
-  if (isAlike) return "there is already";
-  await service.machines.replace(id, definition);
-  return "new revision of";
 }
 
 function settingsOf(given: Given, terminal: Terminal, data: string, seconds: number): Record<string, string> {
   const own = {
     ENVIRONMENT: "development",
-    API_KEY: "dev_secret",
+    API_KEY: DEVELOPMENT.key,
     TIMEOUT_INTERVAL_SECS: String(seconds),
     STATE_PERIOD: String(seconds),
     WEBHOOK_ALLOW: "localhost,127.0.0.1,[::1]",
