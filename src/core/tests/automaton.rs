@@ -86,8 +86,8 @@ impl Plain {
     }
 }
 
-fn problem(unsent: Box<Unsent>) -> String {
-    match *unsent {
+fn problem(unsent: Unsent) -> String {
+    match unsent {
         Unsent::Refused(refusal) => refusal.to_string(),
         Unsent::TimeoutsPending { .. } => "pending".to_owned(),
         other => panic!("{other:?}"),
@@ -155,12 +155,16 @@ fn check(definition: &Value, context: &Params, events: &[(&str, Params)], histor
         match happening {
             Happening::Numbered(which) => {
                 let (event_type, params) = which.get(&events);
-                let ours = automaton.send(instance, *which.get(&numbers)).map_err(problem);
+                let ours = automaton
+                    .send(instance, *which.get(&numbers))
+                    .map_err(|unsent| problem(*unsent));
                 assert_eq!(ours, plain.send(event_type, params));
             }
             Happening::Once(which) => {
                 let (event_type, params) = which.get(&events);
-                let ours = automaton.send_once(instance, event_type, params).map_err(problem);
+                let ours = automaton
+                    .send_once(instance, event_type, params)
+                    .map_err(|unsent| problem(*unsent));
                 assert_eq!(ours, plain.send(event_type, params));
             }
             Happening::Wait(by) => {
