@@ -187,6 +187,27 @@ test("what stands for machines is machines", () => {
   );
 });
 
+test("a machine is what was defined, whatever becomes of the object that it was defined by", () => {
+  const mine = { ...order.definition, transitions: [{ from: "placed", to: "paid", on: "pay" }] };
+  const made = define(mine);
+  (mine.transitions[0] as { on: string }).on = "other";
+  assert.deepEqual(made.definition, order.definition);
+  assert.throws(() => {
+    (made.definition.transitions?.[0] as { on: string }).on = "other";
+  }, TypeError);
+  const other = define(mine);
+  const message = "machines: `order` is defined in two ways; expected one definition of each machine";
+  assert.equal(
+    refusal(() => begin([order, other])),
+    message,
+  );
+  assert.equal(
+    refusal(() => define(order.definition, { machines: [other] })),
+    message,
+  );
+  begin([order, made]).free();
+});
+
 test("an event says nothing that is not read", () => {
   const known = "expected one of `type`, `params`, `timestamp`, `expectedVersion`, `target`";
   for (const call of ["send", "why"]) {

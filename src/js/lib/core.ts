@@ -11,7 +11,7 @@ import type { Definition, JsonDefinition } from "./definition.ts";
 import { nowOf, optionsOf, textOf, timeOf } from "./given.ts";
 import { type Instance, Instances } from "./instance.ts";
 import { jsonText } from "./json.ts";
-import { familyOf, machinesOf } from "./kin.ts";
+import { checkSame, familyOf, machinesOf } from "./kin.ts";
 import { called } from "./refusal.ts";
 import { eventText, Steps } from "./steps.ts";
 import type * as typed from "./typed.ts";
@@ -69,14 +69,17 @@ class Compiled implements typed.AnyMachine {
   readonly #instances: Instances;
 
   constructor(definition: Definition, machines: readonly typed.AnyMachine[]) {
-    const own = jsonText(definition, "definition");
-    const others = familyOf(machines).filter(
-      ({ id }) => id !== (definition as Definition | null)?.machine_id,
-    );
-    const definitions = [own, ...others.map(({ definition: other }) => jsonText(other, "machines"))];
+    const text = jsonText(definition, "definition");
+    // A copy: what becomes of the caller's own does not matter to the machine.
+    this.definition = frozen(JSON.parse(text) as Definition);
+    this.id = (this.definition as Definition | null)?.machine_id ?? "";
+    const others = familyOf(machines).filter((machine) => {
+      if (machine.id !== this.id) return true;
+      checkSame(this.definition, machine.definition);
+      return false;
+    });
+    const definitions = [text, ...others.map(({ definition: other }) => JSON.stringify(other))];
     this.#wasm = called(() => core().WasmMachine.compile(`[${definitions.join(",")}]`));
-    this.id = definition.machine_id;
-    this.definition = definition;
     this.machines = machines;
     this.warnings = JSON.parse(this.#wasm.warnings()) as typed.DefinitionWarning[];
     const wasm = () => this.#wasm;
@@ -132,4 +135,11 @@ class Compiled implements typed.AnyMachine {
   restore(snapshot: typed.Snapshot, options: typed.At = {}): Instance {
     return this.#instances.restore(snapshot, options);
   }
+}
+
+/** JSON data that nobody changes, all the way down. */
+function frozen<T>(data: T): T {
+  if (typeof data !== "object" || data === null) return data;
+  for (const member of Object.values(data)) frozen(member as unknown);
+  return Object.freeze(data);
 }

@@ -1,5 +1,7 @@
 // Machines and those of their children.
 
+import type { Definition } from "./definition.ts";
+import { canonical } from "./same.ts";
 import type { AnyMachine } from "./typed.ts";
 import { kindOf, wrong } from "./wrong.ts";
 
@@ -29,14 +31,29 @@ export function isMachine(value: unknown): value is AnyMachine {
   return typeof send === "function" && typeof definition === "object" && Array.isArray(machines);
 }
 
-/** Machines with those that they were given, each once. */
+/**
+ * Machines with those that they were given, each once.
+ *
+ * @throws {StatewrightError} Two of them have one id and are not the same.
+ */
 export function familyOf(machines: readonly AnyMachine[]): AnyMachine[] {
   const found = new Map<string, AnyMachine>();
   const add = (machine: AnyMachine): void => {
-    if (found.has(machine.id)) return;
+    const known = found.get(machine.id);
+    if (known !== undefined) {
+      checkSame(known.definition, machine.definition);
+      return;
+    }
     found.set(machine.id, machine);
     machine.machines.forEach(add);
   };
   machines.forEach(add);
   return [...found.values()];
+}
+
+/** Refuses two definitions of one id that are not the same. */
+export function checkSame(one: Definition, other: Definition): void {
+  if (one === other || canonical(one) === canonical(other)) return;
+  const problem = `\`${one.machine_id}\` is defined in two ways`;
+  throw wrong("machines", problem, "one definition of each machine");
 }
