@@ -6,6 +6,8 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
+import { build, type BuildOptions } from "esbuild";
+
 import { DURABLE, PURE } from "./answers.ts";
 import { install, SHARED } from "./installed.ts";
 
@@ -52,6 +54,16 @@ test("nothing is read before it is used, the core's WebAssembly once, and the en
     instances: 1,
     afterEngine: 0,
   });
+});
+
+test("a bundle that took the package in says that it must be left out", async () => {
+  const outfile = join(esm.folder, "dist", "bundle.mjs");
+  const whole: BuildOptions = { outfile, bundle: true, platform: "node", format: "esm", logLevel: "error" };
+  whole.entryPoints = [join(esm.folder, "main.js")];
+  await build(whole);
+  assert.throws(() => esm.run(process.execPath, outfile), /external: \["statewright"\]/);
+  await build({ ...whole, external: ["statewright"] });
+  assert.deepEqual(JSON.parse(esm.run(process.execPath, outfile)), { ...PURE, ...entries });
 });
 
 test("the core asks for no network", () => {
