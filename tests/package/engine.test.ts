@@ -256,6 +256,46 @@ test("a clock that stands still stops no delivery and no close", { timeout: 30_0
   assert.equal(calls, 3);
 });
 
+test("an event by the short way is answered as one by a request", async () => {
+  const events: unknown[] = [
+    { event_type: "pay", entity_key: "id", params: { id: "o", amount: 5 }, timestamp: 1 },
+    { event_type: "pay", entity_key: "id", params: { id: "o", amount: 5 }, timestamp: 1 },
+    { event_type: "pay", entity_key: "id", params: { id: "o", amount: 6 }, timestamp: 1 },
+    { event_type: "ship", entity_key: "id", params: { id: "o" }, timestamp: 2, expected_version: 9 },
+    { event_type: "ship", entity_key: "id", params: { id: "o" }, timestamp: 2, explain: true },
+    { event_type: "ship", entity_key: "id", params: { id: "o" }, timestamp: 3 },
+    { event_type: "ship", entity_key: "nothing", params: {} },
+    { event_type: 7, entity_key: "id", params: { id: "o" } },
+    { event_type: "pay", entity_key: "id", params: { id: "o", amount: "\ud800" } },
+    { event_type: "pay", entity_key: "id", params: { id: "o", big: "x".repeat(300_000) } },
+    [],
+    null,
+  ];
+  const outcomes = async (options: object | undefined) => {
+    const engine = await engineWith({ clock: () => START });
+    await engine.register(order);
+    const found: unknown[] = [];
+    for (const [machine, event] of [
+      ...events.map((event) => ["order", event] as const),
+      ["none", events[0]] as const,
+    ]) {
+      found.push(
+        await engine.evaluate(machine, event as never, options).catch((error: unknown) => {
+          assert.ok(error instanceof StatewrightError, String(error));
+          return { ...error, message: error.message };
+        }),
+      );
+    }
+    return found;
+  };
+  const short = await outcomes(undefined);
+  assert.deepEqual(short, await outcomes({}));
+  assert.equal(short.filter((one) => "status" in (one as object)).length, 9);
+  const engine = await engineWith();
+  await refused(engine.evaluate("\ud800", events[0] as never), "BAD_REQUEST");
+  await refused(engine.forTenant("").evaluate("order", events[0] as never), "BAD_REQUEST");
+});
+
 test("what goes on after an answer is told to waitUntil", async () => {
   const works: Promise<unknown>[] = [];
   const engine = await engineWith({

@@ -8,15 +8,16 @@ use std::{
 
 use js_sys::{Function, Promise};
 use serde_json::json;
-use statewright_core::ids::Millis;
+use statewright_core::ids::{Millis, TenantId};
 use statewright_engine::{
     database::Clock as _, error::Error, once::Origin, outbox::Delivered, request::tenant_id,
     scanner::ScanReport,
 };
 use statewright_service::{
-    Delivery, Kept, Lent, Service,
+    Delivery, Kept, Lent, Service, ServiceEngine,
     host::{HostClock, random_id},
     incoming::{Direct, Incoming},
+    log::{Entry, Level},
     store::Store,
     tell,
 };
@@ -50,6 +51,8 @@ extern "C" {
 
 /// How long sends of one look at the outbox may begin.
 const LOOK_MS: i64 = 1_000;
+/// What an event's subscribers are told it came by.
+const EVALUATE: &str = "POST /api/machines/{machine_id}/evaluate";
 /// Most passes over timers, and most looks at the outbox, of one tick.
 const MOST_PASSES: usize = 1_000;
 
@@ -136,12 +139,38 @@ impl WasmEngine {
         })
     }
 
+    /// Applies one event as `POST /api/machines/{machine_id}/evaluate` does, by the short way: no request is made of it. Gives its answer
+    /// as JSON, as [`WasmEngine::call`] gives one; fails with the answer that tells of the failure.
+    pub fn evaluate(&self, tenant: String, machine_id: String, body: String) -> JsValue {
+        let (service, host) = (self.service.clone(), Rc::clone(&self.host));
+        begun(async move {
+            let (engine, tenant) = opened(&service, &tenant, EVALUATE)
+                .await
+                .map_err(|error| failed(&service, &error))?;
+            let answer = engine
+                .evaluate(Some(&tenant), &machine_id, body.as_bytes())
+                .await
+                .and_then(|answer| {
+                    serde_json::to_string(&answer).map_err(|error| Error::Database(error.to_string()))
+                });
+            follow(&host, delivery(&service, engine));
+            Ok(answer.map_err(|error| failed(&service, &error))?.into())
+        })
+    }
+
     /// Applies the events of an act, all or nothing. Gives their answers as JSON; fails with the answer that tells of the failure.
     pub fn act(&self, tenant: String, machine_id: String, entity_id: String, body: String) -> JsValue {
         let (service, host) = (self.service.clone(), Rc::clone(&self.host));
         begun(async move {
-            let answer = act(&service, &host, &tenant, (&machine_id, &entity_id), &body).await;
-            Ok(answer.map_err(|error| thrown(&error))?.into())
+            let (engine, tenant) = opened(&service, &tenant, "act")
+                .await
+                .map_err(|error| failed(&service, &error))?;
+            let answer = engine
+                .act(&tenant, &machine_id, &entity_id, body.as_bytes())
+                .await;
+            follow(&host, delivery(&service, engine));
+            let answer = answer.map_err(|error| failed(&service, &error))?;
+            Ok(json!(answer).to_string().into())
         })
     }
 
@@ -170,31 +199,28 @@ impl WasmEngine {
     }
 }
 
-async fn act(
+/// The engine for what the program itself asks, and the tenant that it asks for.
+async fn opened(
     service: &Service,
-    host: &Host,
     tenant: &str,
-    (machine_id, entity_id): (&str, &str),
-    body: &str,
-) -> Result<String, Error> {
+    operation: &str,
+) -> Result<(ServiceEngine, TenantId), Error> {
     let tenant = tenant_id("tenant", tenant)?;
     let engine = service.open().await?.caused_by(Origin {
         source: "api".to_owned(),
-        stack: "act".to_owned(),
+        stack: operation.to_owned(),
         trace: random_id(),
         ..Origin::default()
     });
-    let answer = engine.act(&tenant, machine_id, entity_id, body.as_bytes()).await;
-    if engine.has_claimed() {
-        let log = service.log().clone();
-        follow(
-            host,
-            Some(Box::pin(async move {
-                tell(&engine.deliver_claimed().await, &log);
-            })),
-        );
-    }
-    Ok(json!(answer?).to_string())
+    Ok((engine, tenant))
+}
+
+/// The effects of what an engine did.
+fn delivery(service: &Service, engine: ServiceEngine) -> Option<Delivery> {
+    let log = engine.has_claimed().then(|| service.log().clone())?;
+    Some(Box::pin(async move {
+        tell(&engine.deliver_claimed().await, &log);
+    }))
 }
 
 async fn tick(service: &Service) -> Result<String, Error> {
@@ -234,8 +260,20 @@ fn begun(future: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Js
     }
 }
 
+/// What an error is thrown as: a line with its status, and the answer that tells of it.
 fn thrown(error: &Error) -> JsValue {
-    error.text().into()
+    format!("{}\n{}", error.status(), error.text()).into()
+}
+
+/// The same, logged where it is the service's own failure.
+fn failed(service: &Service, error: &Error) -> JsValue {
+    if error.status() >= 500 {
+        Entry::new(Level::Error, "request")
+            .with("code", error.code().name())
+            .with("answer", error.text())
+            .write(service.log());
+    }
+    thrown(error)
 }
 
 #[expect(
