@@ -71,6 +71,24 @@ test("an entity is plain JSON, and what it is given stays as it is", () => {
   assert.equal(order.send(again, "pay", { now: NOW + 2 }).outcome, "no_transition");
 });
 
+test("what was sent can be copied: all of it is its own", () => {
+  const placed = order.create("o-1", {}, { now: NOW });
+  const pay = { type: "pay", params: { amount: 5 } } as const;
+  // Decided by the core, and remembered.
+  for (const sent of [order.send(placed, pay, { now: NOW }), order.send(placed, pay, { now: NOW })]) {
+    const names = ["outcome", "snapshot", "timeouts", "answer", "commit"];
+    assert.deepEqual(Object.keys(sent), names);
+    for (const copy of [structuredClone(sent), { ...sent }]) {
+      assert.deepEqual(copy, JSON.parse(JSON.stringify(sent)));
+      assert.equal(copy.commit?.effects.length, 1);
+    }
+    assert.equal(sent.commit, sent.commit);
+  }
+  const refused = order.send(placed, { ...pay, expectedVersion: 9 }, { now: NOW });
+  assert.equal("error" in refused, true);
+  assert.deepEqual([structuredClone(refused).answer, { ...refused }.commit], [null, null]);
+});
+
 test("a replay is found in the history that is given", () => {
   const pay = { type: "pay", params: { amount: 5 }, timestamp: 7 } as const;
   const first = order.send(order.create("o-1", {}, { now: NOW }), pay, { now: NOW });
@@ -172,6 +190,14 @@ test("a time that is none is refused by its name", () => {
     () => order.restore(placed, { now: Number.NaN }),
   ];
   for (const call of calls) assert.equal(refused(call).code, "BAD_REQUEST");
+});
+
+test("types of contexts and params are for TypeScript alone", () => {
+  const counter = defineMachine(
+    { machine_id: "counter", states: ["on"], initial_state: "on", transitions: [] },
+    { types: {} as { context: { count: number } } },
+  );
+  assert.equal(counter.create("c-1", { count: 1 }, { now: NOW }).context.count, 1);
 });
 
 test("a definition with faults is refused with all of them, where they stand", () => {

@@ -55,7 +55,7 @@ export const defineMachine: DefineMachine = ((
 ): typed.AnyMachine =>
   new Compiled(
     definition as Definition,
-    machinesOf(optionsOf(options, ["machines"]).machines ?? []),
+    machinesOf(optionsOf(options, ["machines", "types"]).machines ?? []),
   )) as DefineMachine;
 
 /** A compiled machine. */
