@@ -51,13 +51,25 @@ export interface Told {
   readonly error?: ErrorBody;
 }
 
-/** What `Machine.send` answers: plain data, but for `answer` and `commit`, which are made when they are read. */
+/** How a function is made the getter of an own member: the one way that costs little. */
+const { __defineGetter__: defineGetter } = Object.prototype as unknown as {
+  __defineGetter__(this: object, name: string, getter: (this: never) => unknown): void;
+};
+
+/**
+ * What `Machine.send` answers: plain data, but for `answer` and `commit`, which are made when they are read. They are members of its
+ * own all the same, so that copies have them.
+ */
 export class Sent {
   readonly outcome: typed.Outcome;
   readonly snapshot: typed.Snapshot;
   readonly timeouts: readonly typed.Commit[];
-  readonly before?: readonly typed.Commit[];
-  readonly error?: StatewrightError;
+  declare readonly before?: readonly typed.Commit[];
+  declare readonly error?: StatewrightError;
+  /** What a service would answer; null where the event is refused. */
+  declare readonly answer: typed.Answer | null;
+  /** What the event writes; null where it moved nothing. */
+  declare readonly commit: typed.Commit | null;
   #answer: typed.Answer | null | undefined;
   #commit: typed.Commit | null | undefined;
   readonly #answering: Answering | undefined;
@@ -78,6 +90,8 @@ export class Sent {
     this.outcome = outcome;
     this.snapshot = snapshot;
     this.timeouts = timeouts;
+    defineGetter.call(this, "answer", Sent.#answerOf);
+    defineGetter.call(this, "commit", Sent.#commitOf);
     if ("template" in rest) {
       this.#answering = rest;
       return;
@@ -88,13 +102,11 @@ export class Sent {
     if (rest.error !== undefined) this.error = errorOf(rest.error);
   }
 
-  /** What a service would answer; null where the event is refused. */
-  get answer(): typed.Answer | null {
+  static #answerOf(this: Sent): typed.Answer | null {
     return (this.#answer ??= this.#answering?.template.answer(this.#answering) ?? null);
   }
 
-  /** What the event writes; null where it moved nothing. */
-  get commit(): typed.Commit | null {
+  static #commitOf(this: Sent): typed.Commit | null {
     if (this.#commit === undefined) this.#commit = this.#answering?.template.commit(this.#answering) ?? null;
     return this.#commit;
   }
@@ -256,6 +268,12 @@ class Memory {
       ({ type, params: given, timestamp: stamp, expectedVersion: expected } = event);
       // Whether it is a replay is for the core to see.
       if (stamp !== undefined && (!Number.isSafeInteger(stamp) || hasHistory)) return undefined;
+      // Nothing is said that is not read.
+      let said = 1;
+      if (given !== undefined) said += 1;
+      if (stamp !== undefined) said += 1;
+      if (expected !== undefined) said += 1;
+      if (Object.keys(event).length !== said) return undefined;
     }
     const known = this.#events.get(type);
     if (known === undefined || !Number.isSafeInteger(now + this.#longest)) return undefined;
