@@ -132,14 +132,7 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
    */
   send(event: number | string, params?: object): boolean {
     if (typeof event === "number") {
-      if (event >>> 0 !== event) throw wrong("event", `it is ${event}`, "a number that `event` gave");
-      if (params !== undefined) {
-        throw wrong(
-          "params",
-          `they are ${kindOf(params)}`,
-          "none: the event of a number has those it was given",
-        );
-      }
+      if (event >>> 0 !== event || params !== undefined) throw misnumbered(event, params);
       return this.#moved(this.#wasm.send(event));
     }
     if (params === undefined) {
@@ -172,6 +165,12 @@ export class Instance implements typed.Instance<typed.MachineTypes> {
   [Symbol.dispose](): void {
     this.free();
   }
+}
+
+function misnumbered(event: number, params: object | undefined): Error {
+  if (params === undefined) return wrong("event", `it is ${event}`, "a number that `event` gave");
+  const expected = "none: the event of a number has those it was given";
+  return wrong("params", `they are ${kindOf(params)}`, expected);
 }
 
 const FREED = freed<WasmInstance>("instance");
