@@ -1,4 +1,4 @@
-//! Steps that were decided before: a lazy automaton over [`step::apply`](crate::step::apply).
+//! Steps that were decided before: a lazy automaton over [`step::apply`].
 //!
 //! What an event does to an entity that has no children and is none depends on the entity's states and context, and on
 //! the event's type and params. Versions, numbers of entries and times only count on. So states with a context (a

@@ -139,12 +139,14 @@ export const definitions: fc.Arbitrary<object> = fc
     };
   });
 
-/** Something that is done to a snapshot between two events. */
-type Tampering = (snapshot: Record<string, any>, number: number) => unknown;
+type Loose = Record<string, unknown>;
 
-const entryOf = (snapshot: Record<string, any>, number: number): Record<string, any> => {
-  const entries = Object.values(snapshot["region_entries"]) as Record<string, any>[];
-  return entries[number % entries.length] as Record<string, any>;
+/** Something that is done to a snapshot between two events. */
+type Tampering = (snapshot: Loose, number: number) => unknown;
+
+const entryOf = (snapshot: Loose, number: number): Loose => {
+  const entries = Object.values(snapshot["region_entries"] as Loose) as Loose[];
+  return entries[number % entries.length] as Loose;
 };
 
 const TAMPERINGS: readonly Tampering[] = [
@@ -170,14 +172,14 @@ const TAMPERINGS: readonly Tampering[] = [
   (snapshot) => ({ ...snapshot, region_entries: {} }),
   (snapshot) => ({
     ...snapshot,
-    region_entries: { ...snapshot["region_entries"], more: entryOf(snapshot, 0) },
+    region_entries: { ...(snapshot["region_entries"] as Loose), more: entryOf(snapshot, 0) },
   }),
   (snapshot, number) => tampered(snapshot, number, (entry) => ({ ...entry, seq: 7 + number, row: 5 })),
   (snapshot, number) => tampered(snapshot, number, (entry) => ({ ...entry, key: "made by hand", row: 0 })),
   (snapshot, number) =>
     tampered(snapshot, number, ({ state, seq, entered_at }) => ({ entered_at, seq, state })),
   (snapshot, number) =>
-    tampered(snapshot, number, (entry) => ({ ...entry, due_at: entry["entered_at"] + 500 * number })),
+    tampered(snapshot, number, (entry) => ({ ...entry, due_at: Number(entry["entered_at"]) + 500 * number })),
   (snapshot, number) =>
     tampered(snapshot, number, (entry) => ({ ...entry, due_at: 5, parked: "it was refused" })),
   (snapshot, number) => tampered(snapshot, number, (entry) => ({ ...entry, seq: 0 })),
@@ -186,12 +188,8 @@ const TAMPERINGS: readonly Tampering[] = [
     tampered(snapshot, number, (entry) => ({ ...entry, entered_at: -0, basis: "guessed" })),
 ];
 
-function tampered(
-  snapshot: Record<string, any>,
-  number: number,
-  change: (entry: Record<string, any>) => Record<string, any>,
-): object {
-  const entries = Object.entries(snapshot["region_entries"]) as [string, Record<string, any>][];
+function tampered(snapshot: Loose, number: number, change: (entry: Loose) => Loose): object {
+  const entries = Object.entries(snapshot["region_entries"] as Loose) as [string, Loose][];
   const changed = entries.map(([id, entry], place) => [
     id,
     place === number % entries.length ? change(entry) : entry,
@@ -213,7 +211,7 @@ const tampers = fc
   )
   .map(([which, number]) => {
     const tampering = TAMPERINGS[which] as Tampering;
-    return Object.assign((snapshot: object) => tampering(snapshot as Record<string, any>, number) as object, {
+    return Object.assign((snapshot: object) => tampering(snapshot as Loose, number) as object, {
       [fc.toStringMethod]: () => `${tampering} (${number})`,
     });
   });
