@@ -50,6 +50,8 @@ export type BatchResponse = Schemas["BatchResponse"];
 export type Explanation = Schemas["Explanation"];
 /** An event that an entity can take. */
 export type PossibleEvent = Schemas["PossibleEvent"];
+/** How many parked timers are tried again. */
+export type Released = Schemas["Released"];
 /** A row of an entity's history. */
 export type HistoryRow = Schemas["HistoryRow"];
 /** The name of a state record. */
@@ -405,7 +407,7 @@ export class Entities {
   }
 
   /** Has timers that were parked tried again; says how many there were. */
-  release(machine_id: string, entity_id: string, options?: WriteOptions): Promise<Schemas["Released"]> {
+  release(machine_id: string, entity_id: string, options?: WriteOptions): Promise<Released> {
     const path = "/api/machines/{machine_id}/entities/{entity_id}/release";
     return this.#asker.ask("post", path, { params: { machine_id, entity_id } }, options);
   }

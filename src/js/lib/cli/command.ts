@@ -3,7 +3,7 @@
 import { parseArgs } from "node:util";
 
 import { nearest } from "./nearest.ts";
-import { type Exit, Refusal } from "./refusal.ts";
+import { type Exit, messageOf, Refusal } from "./refusal.ts";
 import type { Output, Terminal } from "./terminal.ts";
 
 /** An option: `--port 3050`, or `--json`. */
@@ -65,7 +65,7 @@ export function readArguments(command: Command, args: readonly string[]): Given 
     );
     parsed = parseArgs({ args: [...args], options: wanted, allowPositionals: true, strict: true });
   } catch (error) {
-    const message = (error as Error).message;
+    const message = messageOf(error);
     const unknown = /Unknown option '(-[^']*)'/.exec(message)?.[1];
     if (unknown === undefined) throw new Refusal(plain(message), { hints: [see] });
     const meant = nearest(unknown.replace(/^-+/, ""), Object.keys(options));

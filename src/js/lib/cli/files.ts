@@ -9,7 +9,7 @@ import type { Definition } from "../definition.ts";
 import { isObject } from "../json-value.ts";
 import { frame, JsonFault, type JsonText, placeOf, readJsonText } from "./json-text.ts";
 import { nearest } from "./nearest.ts";
-import { Refusal } from "./refusal.ts";
+import { messageOf, Refusal } from "./refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
 const MODULES = new Set([".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"]);
@@ -35,7 +35,7 @@ export interface Definitions {
 function unreadable(name: string, path: string, error: unknown): Refusal {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EISDIR") return new Refusal(`\`${name}\` is a folder; a file is needed`);
-  if (code !== "ENOENT") return new Refusal(`\`${name}\` cannot be read: ${(error as Error).message}`);
+  if (code !== "ENOENT") return new Refusal(`\`${name}\` cannot be read: ${messageOf(error)}`);
   if (/^https?:/.test(name)) {
     return new Refusal(`there is no file \`${name}\``, { hints: ["A running service is given by --url."] });
   }
@@ -137,12 +137,13 @@ async function readModule(name: string, terminal: Terminal): Promise<unknown> {
   try {
     module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    // A module may throw anything.
+    const code = (error as { readonly code?: unknown } | null | undefined)?.code;
     const hints =
       code === "ERR_UNKNOWN_FILE_EXTENSION"
         ? ["This Node runs no TypeScript; use Node 22.18 or newer, or give a file of JavaScript or JSON."]
         : [];
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Refusal(`\`${name}\` cannot be loaded: ${why}`, { hints });
   }
   return module["default"] ?? { ...module };
@@ -163,7 +164,7 @@ function plainOf(name: string, definition: Definition): Definition {
   try {
     return JSON.parse(JSON.stringify(definition)) as Definition;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Refusal(`a definition of \`${name}\` has no form in JSON: ${why}`);
   }
 }

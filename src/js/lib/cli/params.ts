@@ -10,6 +10,9 @@ export function split(line: string): [word: string, rest: string] {
   return [match?.[1] ?? "", match?.[2] ?? ""];
 }
 
+/** A word that gives a param its value, which may have spaces in quotes. */
+const WORD = /[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g;
+
 /** Params as they are typed: a JSON object, or `name=value` words, where a value that is no JSON is text. */
 export function paramsOf(text: string): Record<string, unknown> {
   if (text.trim() === "") return {};
@@ -18,7 +21,7 @@ export function paramsOf(text: string): Record<string, unknown> {
     if (isObject(value)) return value;
   }
   const params: Record<string, unknown> = {};
-  for (const [word] of text.matchAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g)) {
+  for (const [word] of text.matchAll(WORD)) {
     const at = word.indexOf("=");
     const value = word.slice(at + 1).replace(/^'([^]*)'$/, '"$1"');
     try {
@@ -27,7 +30,7 @@ export function paramsOf(text: string): Record<string, unknown> {
       params[word.slice(0, at)] = value;
     }
   }
-  const left = text.replaceAll(/[^\s="']+=(?:"[^"]*"|'[^']*'|\S*)/g, "").trim();
+  const left = text.replaceAll(WORD, "").trim();
   if (left !== "") throw new Refusal(`\`${left}\` is no param; write name=value, or a JSON object`);
   return params;
 }

@@ -13,6 +13,11 @@ export const EXIT = {
 /** One of the exit codes. */
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A reason to stop that a person can act on. */
 export class Refusal extends Error {
   readonly exit: Exit;

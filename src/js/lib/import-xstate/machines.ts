@@ -2,7 +2,7 @@
 
 import type { Action, ActionDef, Definition, Guard, SubMachineDef, TransitionDef } from "../definition.ts";
 import { below, isObject } from "../json-value.ts";
-import { FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
+import { DEEPEST_CHILD, FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
 import { both } from "./guards.ts";
 import {
   type Import,
@@ -20,8 +20,6 @@ import {
 import { type Candidate, type Node, isBelow, listOf, nameFault } from "./nodes.ts";
 import { shown } from "./notes.ts";
 
-/** How deep managed children may lie. */
-const DEEPEST_LEVEL = 8;
 /** How many combinations of final states a parallel child may end in. */
 const MOST_RULES = 256;
 const MOST_MILLIS = 2 ** 53;
@@ -228,11 +226,11 @@ export class Machines {
         notes.add(below(state.path, "states"), "nested states", why);
         continue;
       }
-      if (depth >= DEEPEST_LEVEL) {
+      if (depth >= DEEPEST_CHILD) {
         notes.add(
           below(state.path, "states"),
           "nested states",
-          `children lie at most ${DEEPEST_LEVEL} levels deep`,
+          `children lie at most ${DEEPEST_CHILD} levels deep`,
         );
         continue;
       }

@@ -1,12 +1,9 @@
 // The events that a machine and the children below it may take, with params from the values in their guards.
 
-import { FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
+import { DEEPEST_CHILD, FLAT_REGION, TIMEOUT_EVENT } from "../reserved.ts";
 import type { AnyMachine, PossibleEvent, TargetStep } from "../typed.ts";
 import { delayOf, fieldsOf, paramsFor, type Fields } from "./params.ts";
 import type { Step } from "./steps.ts";
-
-/** How deep children are looked for: as deep as they can be. */
-const DEEPEST = 8;
 
 /** A step that sends an event. */
 export type Letter = Extract<Step, { readonly event: object }>;
@@ -31,7 +28,7 @@ export class Alphabet {
 
   constructor(machine: AnyMachine) {
     const letters: Letter[] = [];
-    for (const [owner, target] of placesOf(machine, [], DEEPEST)) {
+    for (const [owner, target] of placesOf(machine, [], DEEPEST_CHILD)) {
       const place = JSON.stringify(target);
       this.#places.set(place, [...(this.#places.get(place) ?? []), owner]);
       for (const [type, guards] of guardsByEvent(owner)) {
@@ -71,7 +68,7 @@ export class Alphabet {
 
 /** The delays after which the machine's timeouts, and its children's, are due: in milliseconds, each once. */
 export function delaysOf(machine: AnyMachine): readonly number[] {
-  const delays = [...placesOf(machine, [], DEEPEST)].flatMap(([{ definition }]) =>
+  const delays = [...placesOf(machine, [], DEEPEST_CHILD)].flatMap(([{ definition }]) =>
     definition.transitions.flatMap(({ on, guard }) => {
       const delay = on === TIMEOUT_EVENT ? delayOf(guard) : undefined;
       return delay ?? [];
@@ -91,7 +88,7 @@ export function contextsOf({ definition }: AnyMachine): readonly Fields[] {
 
 /** The fields of contexts that decide which timeouts fire. */
 export function timedFieldsOf(machine: AnyMachine): readonly string[] {
-  return [...placesOf(machine, [], DEEPEST)].flatMap(([{ definition }]) =>
+  return [...placesOf(machine, [], DEEPEST_CHILD)].flatMap(([{ definition }]) =>
     fieldsOf(definition.transitions.filter(({ on }) => on === TIMEOUT_EVENT).map(({ guard }) => guard)),
   );
 }

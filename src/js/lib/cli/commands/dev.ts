@@ -11,7 +11,7 @@ import { machineOf } from "../checking.ts";
 import type { Command, Given } from "../command.ts";
 import { readDefinitions } from "../files.ts";
 import { type Runtime, startRuntime } from "../local-runtime.ts";
-import { EXIT, Refusal } from "../refusal.ts";
+import { EXIT, messageOf, Refusal } from "../refusal.ts";
 import { DEVELOPMENT } from "../service.ts";
 import type { Output, Terminal } from "../terminal.ts";
 
@@ -92,7 +92,7 @@ export const dev: Command = {
       const service = createClient({ url: runtime.url, tenant, apiKey: key, retries: 0 });
       // In development the Worker brings the database up to its schema with its first request.
       await service.machines.list({ limit: 1 }).catch((error: unknown) => {
-        throw new Refusal(`the service cannot run: ${(error as Error).message}`, { exit: EXIT.faults });
+        throw new Refusal(`the service cannot run: ${messageOf(error)}`, { exit: EXIT.faults });
       });
       for (const definition of registered) {
         const { came } = await registration(service, definition);
@@ -171,7 +171,7 @@ function secretsKey(data: string): string {
     writeFileSync(file, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      throw new Refusal(`the folder \`${data}\` cannot be used: ${(error as Error).message}`);
+      throw new Refusal(`the folder \`${data}\` cannot be used: ${messageOf(error)}`);
     }
   }
   return readFileSync(file, "utf8").trim();
@@ -202,7 +202,7 @@ async function drive(runtime: Runtime, seconds: number, stopped: AbortSignal, ou
     } catch (error) {
       // Ctrl-C reaches the runtime as well, and may reach it first.
       await Promise.race([end, new Promise((wait) => setTimeout(wait, 200))]);
-      if (!stopped.aborted) output.note(`a pass over the timers failed: ${String(error)}`);
+      if (!stopped.aborted) output.note(`a pass over the timers failed: ${messageOf(error)}`);
     }
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([end, new Promise((wait) => (timer = setTimeout(wait, seconds * 1000)))]);

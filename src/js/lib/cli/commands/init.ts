@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { isObject } from "../../json-value.ts";
 import type { Command } from "../command.ts";
 import { PACKAGE, packageVersion } from "../package.ts";
-import { EXIT, Refusal } from "../refusal.ts";
+import { EXIT, messageOf, Refusal } from "../refusal.ts";
 
 /** A file that is to be written. */
 interface File {
@@ -56,7 +56,7 @@ export const init: Command = {
         // Never over one that came meanwhile.
         writeFileSync(target, content, { flag: "wx" });
       } catch (error) {
-        throw new Refusal(`\`${target}\` cannot be written: ${(error as Error).message}`);
+        throw new Refusal(`\`${target}\` cannot be written: ${messageOf(error)}`);
       }
       written.push(path);
     }
