@@ -147,7 +147,7 @@ test("options that are none, or that nobody reads, are refused", () => {
   );
   assert.equal(
     refusal(() => define(order.definition, null)),
-    "options: they are null; expected an object with `machines`",
+    "options: they are null; expected an object with `machines`, `types`",
   );
   assert.equal(
     refusal(() => begin([order], { tennant: "t" })),
