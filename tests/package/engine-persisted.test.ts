@@ -429,6 +429,110 @@ test("S4.68, S4.69: another definition than the one that the entity runs by is r
   await refused(engine.persisted(unknown, "o", never, { create: true }), "NOT_FOUND");
 });
 
+test("an event that was applied before is told as a duplicate, and what follows is decided on that (I1)", async () => {
+  const { engine } = await scene();
+  const pair = defineMachine({
+    machine_id: "pair",
+    states: ["a", "b", "c", "d"],
+    initial_state: "a",
+    transitions: [
+      { from: "a", to: "b", on: "go" },
+      { from: "b", to: "a", on: "back" },
+      { from: "b", to: "c", on: "x" },
+      { from: "a", to: "d", on: "x" },
+    ],
+  });
+  await engine.register(pair);
+  const go = { type: "go", timestamp: 5 } as const;
+  await engine.entities.create("pair", { entity_id: "p" });
+  await engine.entities.transition("pair", "p", { event_type: "go", timestamp: 5 });
+  await engine.entities.transition("pair", "p", { event_type: "back" });
+  const told = await engine.persisted(pair, "p", (entity) => {
+    const outcomes = [entity.send(go).outcome, entity.send("x").outcome];
+    return { outcomes, state: entity.state, version: entity.version };
+  });
+  assert.deepEqual(told, { outcomes: ["duplicate", "applied"], state: "d", version: 4 });
+  const stored = await engine.entities.get("pair", "p");
+  assert.deepEqual([stored.current_state, stored.state_version], ["d", 4]);
+
+  // Within one act as well.
+  const within = await engine.persisted(
+    pair,
+    "q",
+    (entity) => [entity.send(go), entity.send("back"), entity.send(go)].map(({ outcome }) => outcome),
+    { create: true },
+  );
+  assert.deepEqual(within, ["applied", "applied", "duplicate"]);
+  const made = await engine.entities.get("pair", "q");
+  assert.deepEqual([made.current_state, made.state_version], ["a", 3]);
+
+  // Other params under the same identity are refused to the act.
+  const other = engine.persisted(pair, "p", (entity) => entity.send({ ...go, params: { n: 1 } }));
+  await refused(other, "EVENT_IDENTITY_CONFLICT");
+});
+
+test("acts at once whose events were partly applied before lose nothing of what is new (S4.50)", async () => {
+  const { engine } = await scene();
+  const counter = defineMachine({
+    machine_id: "counter",
+    states: ["on"],
+    initial_state: "on",
+    transitions: [
+      { from: "on", to: "on", on: "go" },
+      { from: "on", to: "on", on: "add" },
+    ],
+  });
+  await engine.register(counter);
+  await engine.entities.create("counter", { entity_id: "c", initial_context: { n: 0 } });
+  await engine.entities.transition("counter", "c", { event_type: "go", timestamp: 5 });
+  const act = () =>
+    engine.persisted(
+      counter,
+      "c",
+      (entity) => {
+        entity.send({ type: "go", timestamp: 5 });
+        entity.send({ type: "add", params: { n: Number(entity.context["n"]) + 1 } });
+      },
+      { retries: 100 },
+    );
+  await Promise.all(Array.from({ length: 10 }, act));
+  assert.equal((await engine.entities.get("counter", "c")).context["n"], 10);
+});
+
+test("children's machines that were defined otherwise are refused as well", async () => {
+  const { engine } = await scene();
+  const child = (to: "b" | "c") =>
+    defineMachine({
+      machine_id: "drifter",
+      states: ["a", "b", "c"],
+      initial_state: "a",
+      transitions: [{ from: "a", to, on: "go" }],
+    });
+  const parent = (machines: [ReturnType<typeof child>]) =>
+    defineMachine(
+      {
+        machine_id: "holder",
+        states: ["off", "on", "over"],
+        initial_state: "off",
+        transitions: [{ from: "off", to: "on", on: "start" }],
+        sub_machines: { on: { machine_id: "drifter", lifecycle: "managed", on_final: { c: "over" } } },
+      },
+      { machines },
+    );
+  await engine.register(parent([child("c")]));
+  await engine.entities.create("holder", { entity_id: "h" });
+  await engine.entities.transition("holder", "h", { event_type: "start" });
+  await refused(
+    engine.persisted(parent([child("b")]), "h", () => assert.fail("it must not be called")),
+    "MACHINE_DRIFT",
+  );
+  const state = await engine.persisted(parent([child("c")]), "h", (entity) => {
+    entity.send({ type: "go", target: [{ state: "on" }] });
+    return entity.state;
+  });
+  assert.equal(state, "over");
+});
+
 test("what is sent to an act that is over is refused", async () => {
   const { engine } = await scene();
   let kept: { send(event: "ship"): unknown; afterCommit(callback: () => void): void } | undefined;

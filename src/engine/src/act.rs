@@ -1,13 +1,16 @@
 //! Several events of one entity that stand or fall together: what a program decided on a snapshot of it is written in one batch,
 //! or not at all (S4.1, S4.57).
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use statewright_core::answer::Answer;
 use statewright_core::commit::Refusal;
 use statewright_core::entity::Params;
 use statewright_core::error::Error as Core;
 use statewright_core::ids::TenantId;
+use statewright_core::json_equal;
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, random_name};
@@ -39,18 +42,29 @@ struct Act {
     /// Machine, id and version of the instances that were decided on.
     versions: Vec<(String, String, u64)>,
     events: Vec<EventRequest>,
+    /// What the caller decided of each event, where it did.
+    becomes: Vec<Became>,
+}
+
+/// What an event's answer says when it is what was decided.
+#[derive(Deserialize)]
+struct Became {
+    state_version: u64,
+    current_state: Value,
 }
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
     /// Applies up to 1,000 events to one entity, in order, all or nothing. The body has `events`, as `/transition` takes them;
     /// `create`, the context of an entity that must not exist yet; and `versions`, an array of `machine_id`, `entity_id` and
-    /// `state_version` of the instances that the caller decided on, after the timeouts that were due. All events of an act that
-    /// was applied before are duplicates, whatever the versions are by now.
+    /// `state_version` of the instances that the caller decided on, after the timeouts that were due; and `becomes`, the
+    /// `state_version` and `current_state` that the caller decided for each event. An act of which all events were applied before
+    /// is told so, whatever the versions are by now, unless the caller decided that they would be applied.
     ///
     /// # Errors
     /// The request is invalid; there is no such machine or entity, or it exists and is to be made; an instance has another
-    /// version (`VERSION_CONFLICT`), an event is refused, or moves nothing: nothing is written then. Where more timeouts are due
-    /// than one request applies, these alone are.
+    /// version (`VERSION_CONFLICT`); one of the events, and not all, was applied before (`EVENT_IDENTITY_CONFLICT`); an event
+    /// is refused, moves nothing, or leads elsewhere than was decided: nothing is written then. Where more timeouts are due than
+    /// one request applies, these alone are.
     pub async fn act(
         &self,
         tenant: &TenantId,
@@ -149,7 +163,7 @@ impl Act {
             path: "$",
             object: &object,
         };
-        fields.only(&["events", "create", "versions"])?;
+        fields.only(&["events", "create", "versions", "becomes"])?;
         let create = fields.map("create")?.cloned();
         let bytes = create.as_ref().map_or(0, json_bytes);
         if bytes > MAX_CONTEXT_BYTES {
@@ -179,18 +193,18 @@ impl Act {
             let fields = Fields { path: &path, object };
             Ok(EventRequest::transition(name.entity_id.clone(), fields)?)
         });
-        let versions = fields
-            .given("versions")
-            .cloned()
-            .unwrap_or(Value::Array(Vec::new()));
-        let versions = serde_json::from_value(versions).map_err(|error| {
-            Error::invalid("$.versions", error.to_string(), "[machine, entity, version], …")
-        })?;
+        let events: Vec<EventRequest> = events.collect::<Result<_, _>>()?;
+        let becomes: Vec<Became> = listed(&fields, "becomes", "{state_version, current_state}, …")?;
+        if !becomes.is_empty() && becomes.len() != events.len() {
+            let problem = format!("it has {} items", becomes.len());
+            return Err(Error::invalid("$.becomes", problem, "one for each event"));
+        }
         Ok(Self {
-            events: events.collect::<Result<_, _>>()?,
+            versions: listed(&fields, "versions", "[machine, entity, version], …")?,
+            events,
             name,
             create,
-            versions,
+            becomes,
         })
     }
 
@@ -213,10 +227,10 @@ impl Act {
     }
 
     fn decide(&self, deciding: &mut Deciding<'_>) -> Result<Vec<Answer>, Error> {
-        let replayed = self
-            .events
-            .first()
-            .is_some_and(|event| deciding.is_replay(&self.name, event));
+        let mut events = self.events.iter();
+        let replayed = self.becomes.is_empty()
+            && !self.events.is_empty()
+            && events.all(|event| deciding.is_replay(&self.name, event));
         match &self.create {
             Some(context) if deciding.is_unknown(&self.name) => {
                 request::check_given("entity_id", &self.name.entity_id)?;
@@ -243,12 +257,25 @@ impl Act {
                 });
             }
             let answer = deciding.event(&self.name, event)?;
-            if outcome_of(&answer) == "no_transition" {
-                return Err(Error::invalid(
-                    format!("$.events[{place}]"),
-                    answer.reason.as_deref().unwrap_or("it moves nothing").to_owned(),
-                    "an event that moves its entity",
-                ));
+            match outcome_of(&answer) {
+                "no_transition" => {
+                    return Err(Error::invalid(
+                        format!("$.events[{place}]"),
+                        answer.reason.as_deref().unwrap_or("it moves nothing").to_owned(),
+                        "an event that moves its entity",
+                    ));
+                }
+                // What comes after it was decided on a state to which it led.
+                "duplicate" if !replayed => {
+                    return Err(Error::Core(Core::Refused(Refusal::EventIdentityConflict {
+                        event_type: Arc::clone(&event.event.event_type),
+                        timestamp: answer.timestamp,
+                    })));
+                }
+                _ => {}
+            }
+            if let Some(became) = self.becomes.get(place) {
+                became.check(place, &answer)?;
             }
             answers.push(answer);
         }
@@ -273,4 +300,38 @@ impl Act {
         }
         Ok(())
     }
+}
+
+impl Became {
+    /// Refuses an answer that is not what was decided: what follows was decided on that.
+    fn check(&self, place: usize, answer: &Answer) -> Result<(), Error> {
+        if answer.state_version.0 != self.state_version {
+            return Err(Error::Core(Core::Refused(Refusal::VersionConflict {
+                expected: self.state_version,
+                actual: Some(answer.state_version),
+            })));
+        }
+        let state = serde_json::to_value(&answer.current_state).unwrap_or_default();
+        if json_equal(&state, &self.current_state) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            format!("$.becomes[{place}].current_state"),
+            format!("the event leads to {state}"),
+            self.current_state.to_string(),
+        ))
+    }
+}
+
+/// A list of the body; empty where it is left out.
+fn listed<T: serde::de::DeserializeOwned>(
+    fields: &Fields<'_>,
+    name: &str,
+    expected: &str,
+) -> Result<Vec<T>, Error> {
+    let Some(list) = fields.given(name) else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_value(list.clone())
+        .map_err(|error| Error::invalid(format!("$.{name}"), error.to_string(), expected))
 }

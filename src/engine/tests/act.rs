@@ -262,3 +262,89 @@ fn i2_of_two_acts_on_one_version_one_wins() {
     );
     assert_eq!(view(&world, "order", "o")["current_state"], "paid");
 }
+
+#[test]
+fn i1_an_act_with_an_event_that_was_applied_before_is_refused_whole() {
+    let world = world();
+    made(&world);
+    let note = |timestamp: i64| json!({"event_type": "pay", "params": {"amount": 5}, "timestamp": timestamp});
+    let (status, answer) = act(&world.engine, "order", "o", &json!({"events": [note(5)]}));
+    assert_eq!(status, 200, "{answer}");
+    let stored = world.stored();
+    // `ship` was decided after a `pay` that the caller took for new; the versions it decided on are long gone.
+    let mixed = json!({"versions": versions(1), "events": [note(5), {"event_type": "ship"}]});
+    let (status, answer) = act(&world.engine, "order", "o", &mixed);
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (409, &json!("VERSION_CONFLICT"))
+    );
+    let mixed = json!({"versions": versions(2), "events": [note(5), {"event_type": "ship"}]});
+    let (status, answer) = act(&world.engine, "order", "o", &mixed);
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (409, &json!("EVENT_IDENTITY_CONFLICT"))
+    );
+    let decided = json!({"versions": versions(2), "events": [note(5)],
+        "becomes": [{"state_version": 3, "current_state": "paid"}]});
+    let (status, answer) = act(&world.engine, "order", "o", &decided);
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (409, &json!("EVENT_IDENTITY_CONFLICT"))
+    );
+    assert_same(&world.stored(), &stored, "refused");
+    let (status, answer) = act(
+        &world.engine,
+        "order",
+        "o",
+        &json!({"versions": versions(1), "events": [note(5)]}),
+    );
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(
+        answer["results"][0]["reason"],
+        "duplicate event (already processed)"
+    );
+    assert_same(&world.stored(), &stored, "replayed");
+}
+
+#[test]
+fn s4_1_an_act_that_leads_elsewhere_than_was_decided_is_refused() {
+    let world = world();
+    made(&world);
+    let stored = world.stored();
+    let pay = json!([{"event_type": "pay", "params": {"amount": 5}}]);
+    for (becomes, status, code) in [
+        (
+            json!([{"state_version": 3, "current_state": "paid"}]),
+            409,
+            "VERSION_CONFLICT",
+        ),
+        (
+            json!([{"state_version": 2, "current_state": "shipped"}]),
+            400,
+            "BAD_REQUEST",
+        ),
+        (
+            json!([{"state_version": 2, "current_state": {"_": "paid"}}]),
+            400,
+            "BAD_REQUEST",
+        ),
+        (
+            json!([{"state_version": 2, "current_state": "paid"}, {"state_version": 3, "current_state": "paid"}]),
+            400,
+            "BAD_REQUEST",
+        ),
+        (json!([{"state_version": "2"}]), 400, "BAD_REQUEST"),
+    ] {
+        let body = json!({"versions": versions(1), "events": pay, "becomes": becomes});
+        let (actual, answer) = act(&world.engine, "order", "o", &body);
+        assert_eq!(
+            (actual, &answer["error"]["code"]),
+            (status, &json!(code)),
+            "{becomes}"
+        );
+        assert_same(&world.stored(), &stored, &becomes.to_string());
+    }
+    let body = json!({"versions": versions(1), "events": pay,
+        "becomes": [{"state_version": 2, "current_state": "paid"}]});
+    assert_eq!(act(&world.engine, "order", "o", &body).0, 200);
+}

@@ -5,9 +5,11 @@ import type { Operations } from "./operations.ts";
 import { canonical } from "./same.ts";
 import type {
   Advanced,
+  AnyMachine,
   ChildSnapshot,
   EventInput,
   Explanation,
+  HistoryRow,
   Machine,
   MachineTypes,
   PossibleEvent,
@@ -75,7 +77,10 @@ const CONFLICTS: ReadonlySet<string> = new Set([
   "NOT_FOUND",
   "INSTANCE_NOT_ACTIVE",
   "TIMEOUTS_PENDING",
+  "EVENT_IDENTITY_CONFLICT",
 ]);
+/** An event of the act was applied before it. */
+const REPLAYED = "EVENT_IDENTITY_CONFLICT";
 
 /** Acts on the entities of one tenant. */
 export class Acts {
@@ -102,14 +107,22 @@ export class Acts {
     const outer = this.#nested.find(machine.id, id);
     // It is one act with the one around it.
     if (outer !== undefined) return act(outer as unknown as Draft<T>);
+    // Which events were applied before is read where one of them turns out to be: seldom.
+    let replays = false;
     for (let attempts = 1; ; attempts += 1) {
-      const draft = await this.#load(machine, id, options.create ?? false);
+      const draft = await this.#load(machine, id, options.create ?? false, replays);
       const result = await this.#nested.within(draft as unknown as Draft, async () => act(draft));
       const body = draft.end();
       try {
         if (body !== undefined) await this.#keeper.write(machine.id, id, body);
       } catch (error) {
-        if (!(error instanceof StatewrightError) || !CONFLICTS.has(error.code)) throw error;
+        if (!(error instanceof StatewrightError)) throw error;
+        if (error.code === REPLAYED && !replays) {
+          replays = true;
+          attempts -= 1;
+          continue;
+        }
+        if (!CONFLICTS.has(error.code)) throw error;
         if (attempts > retries) throw exhausted(machine.id, id, attempts, error);
         await pause(attempts);
         continue;
@@ -123,22 +136,40 @@ export class Acts {
     machine: Machine<T>,
     id: string,
     create: boolean | T["context"],
+    replays: boolean,
   ): Promise<Draft<T>> {
     const now = this.#keeper.now();
+    const { entities } = this.#keeper.operations;
     let stored: Snapshot<T>;
     try {
-      const entity = await this.#keeper.operations.entities.get(machine.id, id, { tree: true });
-      stored = entity as unknown as Snapshot<T>;
+      stored = (await entities.get(machine.id, id, { tree: true })) as unknown as Snapshot<T>;
     } catch (error) {
       const isMissing = error instanceof StatewrightError && error.code === "NOT_FOUND";
       if (!isMissing || create === false) throw error;
-      await this.#check(machine, undefined);
+      await this.#checkFamily(machine as unknown as AnyMachine, []);
       const context = create === true ? {} : create;
-      return new Draft(machine, make(machine, id, context, now), this.#keeper, { create: context });
+      return new Draft(machine, make(machine, id, context, now), this.#keeper, { create: context }, []);
     }
-    await this.#check(machine, stored.revision);
+    const tree = [...treeOf(stored as unknown as ChildSnapshot)];
+    await this.#checkFamily(machine as unknown as AnyMachine, tree);
+    const history: HistoryRow[] = [];
+    for (const one of replays ? tree : []) {
+      for await (const row of entities.history(one.machine_id, one.entity_id)) {
+        history.push(row as unknown as HistoryRow);
+      }
+    }
     const { snapshot }: Advanced<T> = machine.advance(stored, now);
-    return new Draft(machine, snapshot, this.#keeper, { versions: versions(snapshot) });
+    return new Draft(machine, snapshot, this.#keeper, { versions: versions(snapshot) }, history);
+  }
+
+  /** Refuses machines that are not those that the entity and its children run by, and those that come to be will. */
+  async #checkFamily(machine: AnyMachine, tree: readonly ChildSnapshot[]): Promise<void> {
+    for (const one of family(machine)) {
+      const living = tree.filter(({ machine_id }) => machine_id === one.id);
+      const revisions: (number | undefined)[] = living.map(({ revision }) => revision);
+      if (one !== machine || tree.length === 0) revisions.push(undefined);
+      for (const revision of new Set(revisions)) await this.#check(one, revision);
+    }
   }
 
   /** Refuses a machine that is not the one that the entity runs by: the program would decide otherwise than the engine. */
@@ -184,6 +215,21 @@ function make<T extends MachineTypes>(
   return create.call(machine, id, context, { now });
 }
 
+/** A machine, and all that its children can be made of. */
+function family(machine: AnyMachine, found: Set<AnyMachine> = new Set()): Set<AnyMachine> {
+  if (!found.has(machine)) {
+    found.add(machine);
+    for (const one of machine.machines) family(one, found);
+  }
+  return found;
+}
+
+/** An entity and everything that is known below it. */
+function* treeOf(snapshot: ChildSnapshot): Generator<ChildSnapshot> {
+  yield snapshot;
+  for (const child of snapshot.children ?? []) yield* treeOf(child);
+}
+
 /** Machine, id and version of an entity and all that lives below it. */
 function versions(snapshot: Snapshot<never> | Snapshot | ChildSnapshot): [string, string, number][] {
   const found: [string, string, number][] = [];
@@ -214,15 +260,26 @@ class Draft<T extends MachineTypes = MachineTypes> implements Acting<T> {
   /** What the write begins with: the versions that were decided on, or the context of what is made. */
   readonly #basis: object;
   readonly #events: object[] = [];
+  /** What was decided of each event. */
+  readonly #becomes: object[] = [];
+  /** Rows in which replays are looked for. */
+  readonly #history: HistoryRow[];
   readonly #callbacks: (() => unknown)[] = [];
   #snapshot: Snapshot<T>;
   #isOver = false;
 
-  constructor(machine: Machine<T>, snapshot: Snapshot<T>, keeper: Keeper, basis: object) {
+  constructor(
+    machine: Machine<T>,
+    snapshot: Snapshot<T>,
+    keeper: Keeper,
+    basis: object,
+    history: HistoryRow[],
+  ) {
     this.#machine = machine;
     this.#snapshot = snapshot;
     this.#keeper = keeper;
     this.#basis = basis;
+    this.#history = history;
   }
 
   get machine(): string {
@@ -255,10 +312,18 @@ class Draft<T extends MachineTypes = MachineTypes> implements Acting<T> {
 
   send(event: EventInput<T>): Sent<T> {
     this.#open("send");
-    const sent = this.#machine.send(this.#snapshot, event, { now: this.#keeper.now() });
+    // An event without a timestamp is no replay of any (R14).
+    const isDated = typeof event === "object" && event.timestamp !== undefined;
+    const history = isDated ? { history: this.#history } : {};
+    const sent = this.#machine.send(this.#snapshot, event, { now: this.#keeper.now(), ...history });
     this.#snapshot = sent.snapshot;
     if (sent.error !== undefined) throw sent.error;
-    if (sent.outcome === "applied") this.#events.push(told(event as string | EventFields));
+    if (sent.outcome === "applied") {
+      this.#events.push(told(event as string | EventFields));
+      const { state_version, current_state } = sent.answer;
+      this.#becomes.push({ state_version, current_state });
+      if (isDated) this.#history.push(...sent.commit.rows);
+    }
     return sent;
   }
 
@@ -285,7 +350,8 @@ class Draft<T extends MachineTypes = MachineTypes> implements Acting<T> {
   end(): object | undefined {
     this.#isOver = true;
     const isMade = "create" in this.#basis;
-    return isMade || this.#events.length > 0 ? { ...this.#basis, events: this.#events } : undefined;
+    const body = { ...this.#basis, events: this.#events, becomes: this.#becomes };
+    return isMade || this.#events.length > 0 ? body : undefined;
   }
 
   /** Calls back, whatever the others throw; the first error is thrown on. */
