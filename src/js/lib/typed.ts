@@ -504,6 +504,7 @@ export interface Machine<T extends MachineTypes = MachineTypes> {
   start(id: string, ...args: CreateArguments<T>): Started<T>;
   /** A new entity. What its creation writes is told by `start`. */
   create(id: string, ...args: CreateArguments<T>): Snapshot<T>;
+  // Not `EventInput<T>`: by that name alone TypeScript's errors would call it, and list no events.
   /** What an event does to an entity. */
   send(
     snapshot: Snapshot<T>,
