@@ -483,7 +483,7 @@ test("acts at once whose events were partly applied before lose nothing of what 
     ],
   });
   await engine.register(counter);
-  await engine.entities.create("counter", { entity_id: "c", initial_context: { n: 0 } });
+  await engine.entities.create("counter", { entity_id: "c", context: { n: 0 } });
   await engine.entities.transition("counter", "c", { event_type: "go", timestamp: 5 });
   const act = () =>
     engine.persisted(
