@@ -19,6 +19,11 @@ export const IN_A_PROGRAM: ReadonlyMap<string, string> = new Map(
   [...OVER_HTTP].filter(([name]) => name !== "an-action-that-is-dead-is-sent-again-by-hand"),
 );
 
+/** In JavaScript, where a mistyped name is more likely than one from a later version. */
+export const OF_OBJECTS: ReadonlyMap<string, string> = new Map([
+  ["unknown-fields-of-an-event-do-nothing", "`machine.send` refuses what nothing reads"],
+]);
+
 const OTHERS = "a snapshot does not know of other entities";
 
 /** On machines and snapshots: what a session knows and a snapshot does not. */

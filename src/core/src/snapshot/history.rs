@@ -118,8 +118,10 @@ pub(super) fn past_replay(
     let tree = &living.tree;
     let root = tree.root();
     target::check(root.machine(), tree.library(), &path.steps, &path.path).ok()?;
+    // A path whose entries are all named means one generation alone: where the tree knows it, no other is looked at.
+    let is_one = path.steps.iter().all(|step| step.seq.is_some());
     let mut here = tree.entities().map(|(ix, _)| ix);
-    if here.any(|ix| target::is_at(tree, EntityIx::ROOT, ix, &path.steps) && seen(ix).is_some()) {
+    if here.any(|ix| target::is_at(tree, EntityIx::ROOT, ix, &path.steps) && (is_one || seen(ix).is_some())) {
         return None;
     }
     let generations = generations(root.id().as_str(), path, history);
