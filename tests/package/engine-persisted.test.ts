@@ -467,7 +467,7 @@ test("an event that was applied before is told as a duplicate, and what follows 
   assert.deepEqual([made.current_state, made.state_version], ["a", 3]);
 
   // Other params under the same identity are refused to the act.
-  const other = engine.persisted(pair, "p", (entity) => entity.send({ ...go, params: { n: 1 } }));
+  const other = engine.persisted(pair, "q", (entity) => entity.send({ ...go, params: { n: 1 } }));
   await refused(other, "EVENT_IDENTITY_CONFLICT");
 });
 
