@@ -111,6 +111,13 @@ codes! {
     SchemaMismatch = "SCHEMA_MISMATCH", 503, true;
 }
 
+impl Code {
+    /// Whether it may pass by itself: the request can succeed later, or the fault is the service's.
+    pub fn may_pass(self) -> bool {
+        self.retry() || self.status() >= 500
+    }
+}
+
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())

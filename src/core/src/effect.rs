@@ -22,6 +22,9 @@ use crate::tree::Tree;
 /// Most bytes of a rendered body, or of rendered params.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
+/// How many effects may lead to one another (design 4): an event that the last of them sends calls for no other.
+pub const MOST_HOPS: u32 = 16;
+
 /// The names that a template's places may begin with.
 pub const SOURCE_KEYS: [&str; 10] = [
     "tenant_id",
@@ -102,6 +105,20 @@ pub enum Effect {
         /// Why.
         problem: String,
     },
+}
+
+impl Effect {
+    /// The effect, where `hops` effects led to one another, itself included: beyond [`MOST_HOPS`], one that sends an event is
+    /// broken.
+    #[must_use]
+    pub fn within_hops(self, hops: u32) -> Self {
+        match self {
+            Self::Transition { .. } if hops > MOST_HOPS => Self::Broken {
+                problem: format!("{MOST_HOPS} effects have led here one by the other, which is the most"),
+            },
+            within => within,
+        }
+    }
 }
 
 /// Read from the keys of an object: what is derived for a tagged enum reads all of it into a tree of its own first, by

@@ -144,6 +144,12 @@ impl Error {
         }
     }
 
+    /// Whether an event that an effect sends is worth another try after it: also a machine or an entity that is unknown
+    /// may be made meanwhile.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NoMachine(_) | Self::NoEntity { .. }) || self.code().may_pass()
+    }
+
     /// The inside of an answer's `error`: `{"code","message","retry",…}` (S2.262).
     pub fn body(&self) -> Map<String, Value> {
         let mut error = body_of(self.code(), &self.to_string());

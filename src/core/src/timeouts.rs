@@ -17,6 +17,8 @@ use crate::tree::{EntityIx, Tree};
 
 /// How many timeouts one request applies before its event (M5).
 pub const CATCH_UP_LIMIT: usize = 64;
+/// How many due timers one pass of the scanner takes.
+pub const PASS_TIMERS: usize = 256;
 
 /// An armed timer of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use serde_json::json;
 use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 use statewright_core::sorted::{Gather, SortedMap, SortedSet, sort_by};
+pub use statewright_core::timeouts::PASS_TIMERS;
 
 use crate::Engine;
 use crate::database::{Clock, Database, DatabaseError, Random, Statement, random_name};
@@ -18,8 +19,6 @@ use crate::request::MAX_WRITTEN_BYTES;
 use crate::store::{Lease, TreeWrite, store_held};
 use crate::trees::{Found, Loaded, Target, load_trees, loaded_trees};
 
-/// How many timers a pass takes.
-pub const PASS_TIMERS: i64 = 256;
 /// How many entities a pass works out anew after a revision superseded another.
 const PASS_REARMED: i64 = 200;
 
@@ -127,14 +126,15 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             at: began.0,
             ..ScanReport::default()
         };
-        let due = Statement::new(DUE, [began.into(), PASS_TIMERS.into()]);
+        let most = i64::try_from(PASS_TIMERS).unwrap_or(i64::MAX);
+        let due = Statement::new(DUE, [began.into(), most.into()]);
         let rearm = Statement::new(REARM_NEXT, []);
         let rearmed = Statement::new(REARM_ENTITIES, [PASS_REARMED.into()]);
         let results = self.read(vec![due, rearm, rearmed]).await?;
         let mut timers = rows_of(&results, 0).to_vec();
-        report.more = i64::try_from(timers.len()).unwrap_or(i64::MAX) >= PASS_TIMERS;
+        report.more = timers.len() >= PASS_TIMERS;
         if report.more {
-            let fair = Statement::new(DUE_FAIRLY, [began.into(), PASS_TIMERS.into()]);
+            let fair = Statement::new(DUE_FAIRLY, [began.into(), most.into()]);
             let oldest = timers;
             timers = self
                 .read(vec![fair])
@@ -144,7 +144,7 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 .unwrap_or_default();
             // What the shares leave free goes to the oldest.
             for row in oldest {
-                if i64::try_from(timers.len()).unwrap_or(i64::MAX) < PASS_TIMERS && !timers.contains(&row) {
+                if timers.len() < PASS_TIMERS && !timers.contains(&row) {
                     timers.push(row);
                 }
             }

@@ -22,10 +22,6 @@ fn scheduler(world: &World) -> Value {
     serde_json::to_value(block_on(world.engine.scheduler(&t1())).unwrap()).unwrap()
 }
 
-fn taken() -> usize {
-    usize::try_from(PASS_TIMERS).unwrap()
-}
-
 #[test]
 fn s4_174_a_pass_takes_the_oldest_and_no_more_than_its_bound() {
     let world = World::new();
@@ -39,7 +35,7 @@ fn s4_174_a_pass_takes_the_oldest_and_no_more_than_its_bound() {
     let report = tick(&world);
     assert_eq!(
         (report.scanned, report.fired, report.more),
-        (taken(), taken(), true),
+        (PASS_TIMERS, PASS_TIMERS, true),
         "{report:?}"
     );
     assert_eq!(report.lag_ms, 10_000);
@@ -71,7 +67,7 @@ fn a_backlog_of_one_tenant_does_not_hold_up_the_others() {
     }
     world.at(20_000);
     let report = tick(&world);
-    assert_eq!((report.fired, report.more), (taken(), true), "{report:?}");
+    assert_eq!((report.fired, report.more), (PASS_TIMERS, true), "{report:?}");
     let fired = in_state(&world, "expired");
     assert!(
         fired.contains("t2/late"),
@@ -115,13 +111,13 @@ fn no_backlog_is_so_large_that_another_tenant_waits_behind_it() {
     make(&world, "t2", "late");
     world.at(20_000);
     let report = tick(&world);
-    assert_eq!((report.fired, report.more), (taken(), true), "{report:?}");
+    assert_eq!((report.fired, report.more), (PASS_TIMERS, true), "{report:?}");
     let fired = in_state(&world, "expired");
     assert!(
         fired.contains("t2/late"),
         "the one timer of t2 waits behind 30,000 of t1"
     );
-    assert_eq!(fired.len(), taken(), "what t2 does not need goes to t1");
+    assert_eq!(fired.len(), PASS_TIMERS, "what t2 does not need goes to t1");
 }
 
 /// What can be wrong with the rows of the entity `bad`.
@@ -268,7 +264,7 @@ fn timers_without_an_entity_do_not_fill_the_passes() {
         .execute("DELETE FROM entities WHERE entity_id LIKE 'gone%'");
     world.at(15_000);
     let reports = [tick(&world), tick(&world)];
-    assert_eq!(reports[0].stale, taken(), "{:?}", reports[0]);
+    assert_eq!(reports[0].stale, PASS_TIMERS, "{:?}", reports[0]);
     assert_eq!(reports[1].fired, 1, "{:?}", reports[1]);
     assert_eq!(tick(&world).scanned, 0);
 }

@@ -8,11 +8,8 @@ use super::family::{Name, name_of};
 use super::world::World;
 use super::{Tick, json_of};
 use crate::ids::Millis;
-use crate::timeouts::CATCH_UP_LIMIT;
+use crate::timeouts::{CATCH_UP_LIMIT, PASS_TIMERS};
 use crate::tree::EntityIx;
-
-/// How many due timers one pass of the scanner reads.
-const PASS_TIMERS: usize = 256;
 
 /// What came of timers.
 #[derive(Debug, Default)]

@@ -15,9 +15,6 @@ use crate::request::{EventRequest, MAX_PARAMS_BYTES, json_bytes};
 use crate::snapshot::EffectView;
 use crate::step::Event;
 
-/// How many effects may lead to one another (design 4): an event that the last of them sends calls for no other.
-pub const MOST_HOPS: u32 = 16;
-
 /// Whose row calls for an effect.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
@@ -65,12 +62,7 @@ impl Status {
 impl Outgoing {
     pub(super) fn new(id: usize, source: Source, of: &EffectView, hops: u32, now: Millis) -> Self {
         let hops = hops.saturating_add(1);
-        let mut effect = of.effect.clone();
-        if matches!(effect, Effect::Transition { .. }) && hops > MOST_HOPS {
-            effect = Effect::Broken {
-                problem: format!("{MOST_HOPS} effects have led here one by the other, which is the most"),
-            };
-        }
+        let effect = of.effect.clone().within_hops(hops);
         let (status, note) = match &effect {
             Effect::Broken { problem } => (Status::Dead, Some(problem.clone())),
             _ => (Status::Pending, None),
@@ -134,12 +126,7 @@ impl World {
             self.hops = outgoing.hops;
             let (status, note) = match self.send_on(machine_id, entity_id, event_type, params, *create) {
                 Ok(outcome) => (Status::Accepted, outcome),
-                Err(error @ (Error::NoMachine(_) | Error::NoEntity { .. })) => {
-                    (Status::Failed, error.to_string())
-                }
-                Err(error) if error.code().retry() || error.code().status() >= 500 => {
-                    (Status::Failed, error.to_string())
-                }
+                Err(error) if error.may_pass() => (Status::Failed, error.to_string()),
                 Err(error) => (Status::Dead, error.to_string()),
             };
             self.hops = 0;

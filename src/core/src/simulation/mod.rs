@@ -46,7 +46,7 @@ use crate::request::Fields;
 use clock::FiredTimers;
 use world::World;
 
-pub use effects::MOST_HOPS;
+pub use crate::effect::MOST_HOPS;
 pub use scenario::{Checked, Failure, check};
 
 /// The revision of every machine of a simulation.

@@ -10,9 +10,10 @@ mod send;
 pub(crate) mod sql;
 mod times;
 
+pub use statewright_core::effect::MOST_HOPS;
+
 pub use report::{Delivered, Told};
 
-pub use rows::MOST_HOPS;
 pub(crate) use rows::{EffectRow, Making, PresentedRow, effects_of, presented};
 
 /// The id of an effect's row, for a delivery that this process is to make.

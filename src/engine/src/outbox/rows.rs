@@ -14,9 +14,6 @@ use crate::database::Random;
 use crate::once::Origin;
 use crate::request::MAX_WRITTEN_BYTES;
 
-/// How many effects may lead to one another (design 4): an event that the last of them sends calls for no other.
-pub const MOST_HOPS: u32 = 16;
-
 /// What a batch is made with: names for what it makes, and who asked.
 #[derive(Clone, Copy)]
 pub(crate) struct Making<'a> {
@@ -90,18 +87,17 @@ pub(crate) fn effects_of(
                 version,
                 effect_id: &id,
             };
-            let mut effect = render(action, &source).unwrap_or_else(Effect::from);
             let hops = making.origin.hops.saturating_add(1);
-            if matches!(effect, Effect::Transition { .. }) && hops > MOST_HOPS {
-                effect = broken(format!(
-                    "{MOST_HOPS} effects have led here one by the other, which is the most"
-                ));
-            }
+            let mut effect = render(action, &source)
+                .unwrap_or_else(Effect::from)
+                .within_hops(hops);
             let mut text = told(&effect, hops);
             if written.saturating_add(text.len()) > MAX_WRITTEN_BYTES {
-                effect = broken(format!(
-                    "the effects of one request have about {MAX_WRITTEN_BYTES} bytes at the most"
-                ));
+                effect = Effect::Broken {
+                    problem: format!(
+                        "the effects of one request have about {MAX_WRITTEN_BYTES} bytes at the most"
+                    ),
+                };
                 text = told(&effect, hops);
             }
             *written = written.saturating_add(text.len()).saturating_add(300);
@@ -125,10 +121,6 @@ pub(crate) fn effects_of(
         }
     }
     effects
-}
-
-fn broken(problem: String) -> Effect {
-    Effect::Broken { problem }
 }
 
 /// An effect as it is stored; one that sends an event with the number of effects that will have led to it.

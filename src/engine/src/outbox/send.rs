@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 use statewright_core::address;
 use statewright_core::definition::HeaderValue;
 use statewright_core::effect::Effect;
-use statewright_core::error::Error as Core;
 use statewright_core::ids::{EntityId, MachineId, Millis, TenantId};
 use statewright_core::step::Event;
 use std::sync::Arc;
@@ -436,12 +435,16 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
                 status: None,
                 note: Some("applied".to_owned()),
             },
-            Err(error @ Error::Core(Core::NoMachine(_) | Core::NoEntity { .. })) => {
-                Outcome::failed(told(&error))
-            }
-            Err(error) if error.code().retry() || error.status() >= 500 => Outcome::failed(told(&error)),
+            Err(error) if may_pass(&error) => Outcome::failed(told(&error)),
             Err(error) => Outcome::dead(told(&error)),
         }
+    }
+}
+
+fn may_pass(error: &Error) -> bool {
+    match error {
+        Error::Core(error) => error.may_pass(),
+        other => other.code().may_pass(),
     }
 }
 
