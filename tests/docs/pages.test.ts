@@ -159,7 +159,7 @@ test("docs/http-api.md and docs/children.md say the bounds of the code", () => {
     ["headers of a webhook", "src/core/src/definition/action.rs", "MAX_HEADER_BYTES: usize = 8 * 1024;"],
     ["a template", "src/core/src/definition/action.rs", "MAX_TEMPLATE_BYTES: usize = 16 * 1024;"],
     ["what a template comes to", "src/core/src/effect.rs", "MAX_BODY_BYTES: usize = 256 * 1024;"],
-    ["events by effects that lead to one another", "src/engine/src/outbox/rows.rs", "MOST_HOPS: u32 = 16;"],
+    ["events by effects that lead to one another", "src/core/src/effect.rs", "MOST_HOPS: u32 = 16;"],
     ["data of a record", "src/engine/src/settings.rs", 'seconds("STATE_MAX_DATA_BYTES", 65_536, 262_144)'],
     ["a secret", "src/engine/src/secrets.rs", "MAX_SECRET_BYTES: usize = 4096;"],
     ["a source", "src/engine/src/sources.rs", "MAX_SOURCE_BYTES: usize = 64 * 1024;"],
