@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::code::Code;
 use crate::commit::Refusal;
 use crate::fault::Fault;
+use crate::machine::CompileError;
 
 /// Why an operation on machines and entities is not done. [`Error::code`] gives its code, and with it the HTTP status and
 /// whether to retry.
@@ -86,6 +87,13 @@ pub enum Error {
         /// Why.
         problem: String,
     },
+}
+
+/// What was read compiles; were it not so, the definition would be refused where it is registered, and not at its first event.
+impl From<CompileError> for Error {
+    fn from(error: CompileError) -> Self {
+        Self::invalid("$", error.to_string(), "names that are defined")
+    }
 }
 
 fn summary(faults: &[Fault]) -> String {

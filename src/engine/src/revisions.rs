@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use statewright_core::address::AllowList;
-use statewright_core::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use statewright_core::definition::{Definition, Valid};
 use statewright_core::error::Error as Core;
 use statewright_core::family::{self, Family};
 use statewright_core::fault::Warning;
@@ -440,33 +440,19 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
 /// Reads and checks a definition, and makes the text under which it is stored: its own keys, sorted, with the
 /// machine's id where the path alone names it.
 fn read_definition(body: &[u8], of_path: Option<&MachineId>, allow: &AllowList) -> Result<Read, Error> {
-    let document = request::document(body)?;
-    let own = match document {
-        Value::Object(mut object) => {
-            object.retain(|key, _| !SERVER_KEYS.contains(&key.as_str()));
-            if let Some(id) = of_path.filter(|_| !object.contains_key("machine_id")) {
-                object.insert("machine_id".to_owned(), json!(id));
-            }
-            Value::Object(object)
-        }
-        other => other,
-    };
-    let text = own.to_string();
-    if text.len() > MAX_DEFINITION_BYTES {
-        return Err(Error::Core(Core::TooLarge {
-            what: "the definition",
-            bytes: text.len(),
-            most: MAX_DEFINITION_BYTES,
-        }));
+    let mut document = request::document(body)?;
+    if let (Value::Object(object), Some(id)) = (&mut document, of_path)
+        && !object.contains_key("machine_id")
+    {
+        object.insert("machine_id".to_owned(), json!(id));
     }
-    let valid = Definition::read(&own).map_err(Core::InvalidDefinition)?;
+    let (own, valid) = Definition::own(document)?;
+    let text = Value::Object(own).to_string();
     let refused = valid.definition.address_faults(allow);
     if !refused.is_empty() {
         return Err(Error::Core(Core::InvalidDefinition(refused)));
     }
-    // What was read compiles; were it not so, the definition would be refused here and not at its first event.
-    Machine::compile(&valid)
-        .map_err(|error| Error::invalid("$", error.to_string(), "names that are defined"))?;
+    Machine::compile(&valid).map_err(Core::from)?;
     let hash = content_hash(&text);
     let refers = json!(family::named(&valid.definition)).to_string();
     Ok(Read {

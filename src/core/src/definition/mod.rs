@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 
 pub use self::action::{Action, HeaderValue, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TEMPLATE_BYTES, Method};
 use crate::contract::Contract;
+use crate::error::Error;
 use crate::fault::{Fault, Warning};
+use crate::request::json_bytes;
 
 /// Most bytes of a definition's JSON text.
 pub const MAX_DEFINITION_BYTES: usize = 256 * 1024;
@@ -409,8 +411,52 @@ impl Definition {
         read::definition(document)
     }
 
+    /// Reads a definition as it is registered: its own keys, without [`SERVER_KEYS`], and what they define.
+    ///
+    /// # Errors
+    /// It has more than [`MAX_DEFINITION_BYTES`], or faults.
+    pub fn own(mut document: Value) -> Result<(Map<String, Value>, Valid), Error> {
+        if let Value::Object(own) = &mut document {
+            own.retain(|key, _| !SERVER_KEYS.contains(&key.as_str()));
+        }
+        check_size(&document)?;
+        let valid = Self::read(&document).map_err(Error::InvalidDefinition)?;
+        match document {
+            Value::Object(own) => Ok((own, valid)),
+            // A definition is an object, or has faults.
+            _ => Err(Error::InvalidDefinition(Vec::new())),
+        }
+    }
+
     /// Whether it has regions of its own.
     pub fn is_parallel(&self) -> bool {
         self.regions.as_ref().is_some_and(|regions| !regions.is_empty())
     }
+}
+
+/// Whether a definition is as large as one may be, without the keys that a service adds.
+pub(crate) fn check_size(document: &Value) -> Result<(), Error> {
+    let bytes = match document {
+        Value::Object(object) => {
+            let own = object
+                .iter()
+                .filter(|(key, _)| !SERVER_KEYS.contains(&key.as_str()));
+            // With the quotes, the colon and the comma.
+            own.fold(1, |bytes: usize, (key, value)| {
+                let own = json_bytes(key)
+                    .saturating_add(json_bytes(value))
+                    .saturating_add(2);
+                bytes.saturating_add(own)
+            })
+        }
+        other => json_bytes(other),
+    };
+    if bytes > MAX_DEFINITION_BYTES {
+        return Err(Error::TooLarge {
+            what: "the definition",
+            bytes,
+            most: MAX_DEFINITION_BYTES,
+        });
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use super::effects::{Outgoing, Source};
 use super::family::{Family, Name, name_of};
 use super::{REVISION, json_of};
 use crate::commit::Refusal;
-use crate::definition::{Definition, SERVER_KEYS, Valid};
+use crate::definition::{Definition, Valid};
 use crate::entity::Params;
 use crate::error::Error;
 use crate::family::{Family as Relatives, check};
@@ -17,7 +17,7 @@ use crate::fault::Warning;
 use crate::ids::{CHILD_MARK, EntityId, MachineId, Millis};
 use crate::machine::Machine;
 use crate::request::{self, CreateEntity, EventRequest, Fields, check_given};
-use crate::snapshot::{Blueprint, Decided, Kept, OutcomeName, check_size};
+use crate::snapshot::{Blueprint, Decided, Kept, OutcomeName};
 use crate::sorted::{SortedMap, sort_by_key};
 use crate::step::Event;
 use crate::target;
@@ -72,16 +72,7 @@ impl World {
 
     /// Reads a definition, and checks it against the machines that are registered.
     fn read_definition(&self, document: &Value) -> Result<(Map<String, Value>, Valid), Error> {
-        let own = match document {
-            Value::Object(object) => {
-                let mut own = object.clone();
-                own.retain(|key, _| !SERVER_KEYS.contains(&key.as_str()));
-                Value::Object(own)
-            }
-            other => other.clone(),
-        };
-        check_size(&own)?;
-        let valid = Definition::read(&own).map_err(Error::InvalidDefinition)?;
+        let (own, valid) = Definition::own(document.clone())?;
         let mut relatives = Relatives::default();
         for (id, other) in &self.machines {
             if **id != *valid.definition.machine_id {
@@ -89,11 +80,7 @@ impl World {
             }
         }
         let checked = check(valid, &relatives).map_err(Error::InvalidDefinition)?;
-        match own {
-            Value::Object(own) => Ok((own, checked)),
-            // A definition is an object, or has faults.
-            _ => Err(Error::InvalidDefinition(Vec::new())),
-        }
+        Ok((own, checked))
     }
 
     /// Makes a machine; only where there is none (S2.50).
@@ -103,8 +90,7 @@ impl World {
         if self.machines.contains_key(id.as_str()) {
             return Err(Error::MachineExists(id.to_string()));
         }
-        let machine = Machine::compile(&valid)
-            .map_err(|error| Error::invalid("$", error.to_string(), "names that are defined"))?;
+        let machine = Machine::compile(&valid)?;
         let registered = Registered {
             document: own,
             machine: Arc::new(machine),

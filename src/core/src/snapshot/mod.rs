@@ -36,7 +36,7 @@ use serde_json::Value;
 
 use crate::cascade;
 use crate::definition::shape::shortened;
-use crate::definition::{Definition, MAX_DEFINITION_BYTES, SERVER_KEYS, Valid};
+use crate::definition::{Definition, Valid, check_size};
 use crate::entity::{Configuration, Entity, Params};
 use crate::error::Error;
 use crate::family::{Family, check};
@@ -211,33 +211,6 @@ pub fn validate(document: &Value) -> (Vec<Fault>, Vec<Warning>) {
         Ok(valid) => (Vec::new(), valid.warnings),
         Err(faults) => (faults, Vec::new()),
     }
-}
-
-/// Whether a definition is as large as one may be, without the keys that a service adds.
-pub(crate) fn check_size(document: &Value) -> Result<(), Error> {
-    let bytes = match document {
-        Value::Object(object) => {
-            let own = object
-                .iter()
-                .filter(|(key, _)| !SERVER_KEYS.contains(&key.as_str()));
-            // With the quotes, the colon and the comma.
-            own.fold(1, |bytes: usize, (key, value)| {
-                let own = json_bytes(key)
-                    .saturating_add(json_bytes(value))
-                    .saturating_add(2);
-                bytes.saturating_add(own)
-            })
-        }
-        other => json_bytes(other),
-    };
-    if bytes > MAX_DEFINITION_BYTES {
-        return Err(Error::TooLarge {
-            what: "the definition",
-            bytes,
-            most: MAX_DEFINITION_BYTES,
-        });
-    }
-    Ok(())
 }
 
 /// Where a path of a definition is, told to who gave several.
