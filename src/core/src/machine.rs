@@ -230,13 +230,6 @@ impl Machine {
         self.has_children
     }
 
-    /// The machines of its states' children, each as often as it is named.
-    pub fn child_machines(&self) -> impl Iterator<Item = &MachineId> {
-        self.states
-            .iter()
-            .filter_map(|state| Some(&state.child.as_deref()?.machine_id))
-    }
-
     /// Its regions in definition order.
     pub fn regions(&self) -> &[Region] {
         &self.regions
