@@ -138,7 +138,24 @@ test("what is given wrong is refused by its name", async () => {
     const error = await refused(createEngine({ database }), "BAD_REQUEST");
     assert.match(error.message, /^database: /);
   }
+  const others: readonly [object, RegExp][] = [
+    [{ tennant: "t" }, /^tennant: there is no such option; expected one of database, tenant, /],
+    [{ tenant: 5 }, /^tenant: it is 5; expected a text$/],
+    [{ settings: { ACTION_RETRIES: 5 } }, /^settings\.ACTION_RETRIES: it is 5; expected a text$/],
+    [{ queues: { JOBS: {} } }, /^queues\.JOBS: it is an object; expected a queue, /],
+    [{ fetch: 5 }, /^fetch: it is 5; expected a function$/],
+    [{ clock: () => "5" }, /^clock: it gave a text; expected whole milliseconds since the epoch$/],
+    [{ clock: () => Number.NaN }, /^clock: it gave NaN; /],
+    [{ clock: () => new Date() }, /^clock: it gave a Date; /],
+    [{ clock: () => assert.fail("no time") }, /^clock: it threw: no time; /],
+  ];
+  for (const [options, message] of others) {
+    const error = await refused(createEngine({ database: memory(), ...options }), "BAD_REQUEST");
+    assert.match(error.message, message);
+  }
+  await refused(createEngine(undefined as unknown as EngineOptions), "BAD_REQUEST");
   const engine = await engineWith();
+  assert.throws(() => engine.forTenant(5 as unknown as string), /^StatewrightError: tenant: it is 5; /);
   for (const interval of [-1, Number.NaN, Infinity])
     assert.throws(() => engine.run({ interval }), /^StatewrightError: interval: /);
   for (const now of [Number.NaN, 0.5]) await refused(engine.tick(now), "BAD_REQUEST");
@@ -237,6 +254,112 @@ test("an effect that fails is tried again, and a tick delivers it", async () => 
   assert.equal(calls, 2);
   assert.equal((await engine.outbox.list()).items[0]?.status, "done");
 });
+
+/** What is kept of a webhook's first attempt, by an engine that sends it with this fetch; the engine is closed by then. */
+async function firstAttempt(fetch: unknown): Promise<{ status: string; error: string }> {
+  const file = newFile();
+  const options = { log: () => undefined, settings: { ACTION_RETRIES: "3600" } };
+  const sends = await createEngine({
+    ...options,
+    database: nodeSqlite(file),
+    fetch: fetch as NonNullable<EngineOptions["fetch"]>,
+  });
+  await sends.register(hooked);
+  await sends.evaluate("hooked", go("one"));
+  await sends.close();
+  const reads = await createEngine({ ...options, database: nodeSqlite(file) });
+  const [row] = (await reads.outbox.list()).items;
+  await reads.close();
+  assert.ok(row);
+  assert.equal(row.attempt, 1);
+  return { status: row.status, error: row.error ?? "" };
+}
+
+test("a fetch that gives no answer to read has failed, and one that was read is taken by its status", async () => {
+  const trap = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error("trap");
+      },
+    },
+  );
+  const broken: readonly [unknown, RegExp][] = [
+    [() => undefined, /fetch gave nothing; expected a Response/],
+    [() => 5, /fetch gave 5; expected a Response/],
+    [async () => ({ ok: true }), /fetch gave an object; expected a Response/],
+    [async () => trap, /trap/],
+    [
+      () => {
+        throw trap;
+      },
+      /an object was thrown/,
+    ],
+    [() => Promise.reject("odd"), /odd/],
+  ];
+  for (const [fetch, words] of broken) {
+    const { status, error } = await firstAttempt(fetch);
+    assert.equal(status, "pending", error);
+    assert.match(error, words);
+    assert.doesNotMatch(error, /JsValue|\.[jt]s:/);
+  }
+  const read = new Response("not today", { status: 503 });
+  await read.text();
+  assert.match((await firstAttempt(() => read)).error, /503/);
+  assert.equal((await firstAttempt(() => ({ status: 200, headers: new Map() }))).status, "done");
+});
+
+test(
+  "a fetch that never settles, and looks at no signal, is given up in time",
+  { timeout: 30_000 },
+  async () => {
+    const signals: unknown[] = [];
+    const { status, error } = await firstAttempt((_: string, init: RequestInit) => {
+      signals.push(init.signal);
+      return new Promise(() => undefined);
+    });
+    assert.equal(signals.length, 1);
+    assert.equal(status, "pending");
+    assert.match(error, /no answer|timed? ?out|within/i);
+  },
+);
+
+test("a database may answer by any thenable, and what it throws is told in words", async () => {
+  const inner = memory();
+  let answer: (rows: unknown) => unknown = (rows) => ({
+    // oxlint-disable-next-line unicorn/no-thenable
+    then: (give: (rows: unknown) => void) => give(rows),
+  });
+  const database = { batch: (statements) => answer(inner.batch(statements)) } as Database;
+  const engine = await engineWith({ database });
+  await engine.register(wheel);
+  assert.equal((await engine.machines.get("wheel")).machine_id, "wheel");
+  const trap = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error("trap");
+      },
+    },
+  );
+  const broken: readonly [() => unknown, RegExp][] = [
+    [() => undefined, /batch gave nothing; expected rows for each statement$/],
+    [async () => null, /batch gave null; expected rows for each statement$/],
+    [() => thrown("odd"), /: odd$/],
+    [() => thrown({ message: 5 }), /: an object was thrown$/],
+    [() => thrown(trap), /: an object was thrown$/],
+    [() => Promise.reject(trap), /: an object was thrown$/],
+    [() => thrown(undefined), /: undefined was thrown$/],
+  ];
+  for (const [broke, words] of broken) {
+    answer = broke;
+    assert.match((await refused(engine.machines.get("wheel"), "INTERNAL_ERROR")).message, words);
+  }
+});
+
+function thrown(value: unknown): never {
+  throw value;
+}
 
 test("a clock that stands still stops no delivery and no close", { timeout: 30_000 }, async () => {
   let calls = 0;
@@ -348,12 +471,46 @@ test("fetch answers as the service does, and asks for the key", async () => {
   assert.equal((await open.fetch(new Request("http://here/api/machines", { headers }))).status, 200);
 });
 
+test("fetch refuses what is no request, and one whose body was read", async () => {
+  const engine = await engineWith({ settings: { API_KEY: "secret" } });
+  const headers = { authorization: "Bearer secret", "x-tenant-id": "t1", "content-type": "application/json" };
+  const asked = (body: string | ReadableStream) =>
+    new Request("http://here/api/machines", { method: "POST", headers, body, duplex: "half" } as RequestInit);
+  const read = asked(JSON.stringify(wheel));
+  await read.text();
+  const locked = asked(JSON.stringify(wheel));
+  locked.body?.getReader();
+  for (const request of [
+    undefined,
+    "http://here/health",
+    { method: "GET", url: "/health", headers: {} },
+    read,
+    locked,
+  ]) {
+    const error = await refused(engine.fetch(request as Request), "BAD_REQUEST");
+    assert.match(error.message, /^request: /);
+  }
+  // One that is locked once it was given is answered.
+  const late = asked(JSON.stringify(wheel));
+  const answer = engine.fetch(late);
+  late.body?.getReader();
+  assert.ok([201, 400].includes((await answer).status));
+
+  const torn = new ReadableStream({ pull: () => thrown(new Error("torn")) });
+  const refusal = await engine.fetch(asked(torn));
+  assert.equal(refusal.status, 400);
+  const text = await refusal.text();
+  assert.match(text, /torn/);
+  assert.doesNotMatch(text, /JsValue|file:/);
+});
+
 test("what is called after it is closed is refused, and closing again is nothing", async () => {
   const engine = await engineWith();
   await engine.close();
   await engine.close();
   await refused(engine.machines.get("order"), "CLOSED");
   await refused(engine.tick(), "CLOSED");
+  assert.throws(() => engine.run({ interval: 1 }), { code: "CLOSED" });
   await refused(engine.fetch(new Request("http://here/health")), "CLOSED");
   await refused(engine.forTenant("t2").health(), "CLOSED");
 });

@@ -1,5 +1,8 @@
 // A database as the engine sees it, and how its batches cross from WebAssembly.
 
+import { readable } from "./thrown.ts";
+import { kindOf } from "./wrong.ts";
+
 /** A parameter of a statement: a text without NUL, a whole number within ±2^53, or null. */
 export type Param = string | number | null;
 
@@ -28,7 +31,7 @@ export interface Database {
    * @throws ConstraintError where a constraint or a trigger's RAISE refused the batch, so that for certain nothing of it is
    *   committed: the engine decides anew. Whatever else is thrown leaves that open, and the engine looks.
    */
-  batch(statements: readonly Statement[]): Rows | Promise<Rows>;
+  batch(statements: readonly Statement[]): Rows | PromiseLike<Rows>;
 
   /** Gives back what the database holds, once the engine is closed; what was opened elsewhere is closed there. */
   close?(): void | Promise<void>;
@@ -67,8 +70,21 @@ export class Runner {
   /** Runs a batch. `plan` is memory of WebAssembly: it is read before anything else happens. */
   run(plan: Float64Array, texts: string): string | Promise<string> {
     const statements = this.#unpack(plan, texts);
-    const rows = this.#database.batch(statements);
-    return rows instanceof Promise ? rows.then(pack) : pack(rows);
+    try {
+      const rows = this.#database.batch(statements);
+      // A promise of another realm or library is no instance of this one's.
+      return isThenable(rows) ? this.#later(rows) : pack(rows);
+    } catch (error) {
+      throw readable(error);
+    }
+  }
+
+  async #later(rows: PromiseLike<Rows>): Promise<string> {
+    try {
+      return pack(await rows);
+    } catch (error) {
+      throw readable(error);
+    }
   }
 
   #unpack(plan: Float64Array, texts: string): Statement[] {
@@ -97,7 +113,17 @@ export class Runner {
   }
 }
 
+function isThenable(rows: Rows | PromiseLike<Rows>): rows is PromiseLike<Rows> {
+  return typeof (rows as Partial<PromiseLike<Rows>> | null | undefined)?.then === "function";
+}
+
 function pack(rows: Rows): string {
+  if (!Array.isArray(rows)) {
+    const given: unknown = rows;
+    throw new TypeError(
+      `batch gave ${given === undefined ? "nothing" : kindOf(given)}; expected rows for each statement`,
+    );
+  }
   let counts = "";
   let packed = "";
   for (const ofStatement of rows) {

@@ -8,6 +8,14 @@ import type { JsonDefinition } from "./definition.ts";
 import { type ErrorBody, StatewrightError } from "./errors.ts";
 import { jsonText } from "./json.ts";
 import {
+  checkedClock,
+  checkedFetch,
+  checkedOptions,
+  checkedQueues,
+  checkedRequest,
+  checkedTenant,
+} from "./lent.ts";
+import {
   type EvaluateRequest,
   type Machine as Registered,
   type Operations,
@@ -76,9 +84,11 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
  * Opens an engine. The database is brought to this version's schema.
  *
  * @throws StatewrightError `SCHEMA_MISMATCH` where the database was written by a newer version, `MISCONFIGURED` where the settings
- *   contradict each other, `INTERNAL_ERROR` where it is no database.
+ *   contradict each other, `BAD_REQUEST` where an option is otherwise than it is documented, or the clock gives no whole milliseconds,
+ *   `INTERNAL_ERROR` where it is no database.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const tenant = checkedTenant(checkedOptions(options).tenant ?? "default");
   const core = new Core(options);
   try {
     await core.open(options.migrate ?? true);
@@ -86,7 +96,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     await core.close();
     throw error;
   }
-  return new Engine(core, options.tenant ?? "default");
+  return new Engine(core, tenant);
 }
 
 /** The whole service in this process: the operations of one tenant, and what drives timers and effects. */
@@ -135,7 +145,7 @@ export class Engine {
 
   /** The same engine with another tenant. */
   forTenant(tenant: string): Engine {
-    return new Engine(this.#core, tenant);
+    return new Engine(this.#core, checkedTenant(tenant));
   }
 
   /**
@@ -184,7 +194,7 @@ export class Engine {
 
   /** Ticks at once and then after each `interval` (10,000 ms when left out), until it is stopped or the engine is closed. */
   run(options: RunOptions = {}): Running {
-    return this.#core.runs.start(options);
+    return this.#core.run(options);
   }
 
   /** Ends the runs, waits for what is under way, and gives the database back. What is called afterwards is refused. */
@@ -203,7 +213,7 @@ class Core {
   readonly #database: Database;
   /** What is under way, deliveries after an answer too. */
   readonly #underway = new Set<Promise<unknown>>();
-  readonly runs = new Runs((now) => this.tick(now));
+  readonly #runs = new Runs((now) => this.tick(now));
   /** The time in milliseconds since the epoch. */
   readonly now: () => number;
   #closing: Promise<void> | undefined;
@@ -214,14 +224,16 @@ class Core {
       throw wrong("database", "it is none", "what nodeSqlite(path), memory() or another adapter gives");
     }
     this.#database = database;
-    this.now = clock ?? Date.now;
+    this.now = clock === undefined ? Date.now : checkedClock(clock);
+    this.now();
     const { WasmEngine } = wasm();
     const after = (work: Promise<unknown>) => {
       waitUntil?.(work);
       void this.#follow(work).catch(() => undefined);
     };
-    const host = { fetch, now: clock, log, after };
-    this.#engine = new WasmEngine(new Runner(database), { LOG_LEVEL: "warn", ...settings, ...queues }, host);
+    const host = { fetch: checkedFetch(fetch), now: clock && this.now, log, after };
+    const env = { LOG_LEVEL: "warn", ...settings, ...checkedQueues(queues) };
+    this.#engine = new WasmEngine(new Runner(database), env, host);
   }
 
   open(migrate: boolean): Promise<void> {
@@ -268,7 +280,12 @@ class Core {
 
   async fetch(request: Request): Promise<Response> {
     this.#open();
-    return this.#follow<Response>(this.#engine.fetch(request));
+    return this.#follow<Response>(this.#engine.fetch(checkedRequest(request)));
+  }
+
+  run(options: RunOptions): Running {
+    this.#open();
+    return this.#runs.start(options);
   }
 
   async tick(now: number | undefined): Promise<TickReport> {
@@ -285,7 +302,7 @@ class Core {
   }
 
   async #end(): Promise<void> {
-    await this.runs.stop();
+    await this.#runs.stop();
     while (this.#underway.size > 0) await Promise.allSettled(this.#underway);
     this.#engine.free();
     await this.#database.close?.();

@@ -30,6 +30,14 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
+/// What an error of JavaScript says, for whoever is to be told: no stack and no paths. What was thrown may be no error at all.
+pub fn words(error: &JsValue) -> String {
+    let said = error
+        .dyn_ref::<js_sys::Error>()
+        .map_or_else(|| error.as_string(), |error| Some(String::from(error.message())));
+    said.unwrap_or_else(|| "what was thrown says nothing".to_owned())
+}
+
 /// The runtime's clock, or one that the host gives. That of a Worker stands still while code runs and moves on with each
 /// answer from outside.
 ///

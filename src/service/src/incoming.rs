@@ -2,10 +2,19 @@
 
 use js_sys::Uint8Array;
 use statewright_engine::request::MAX_BODY_BYTES;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
+use web_sys::ReadableStreamDefaultReader;
 
-use crate::refusal::Refusal;
+use crate::{host::words, refusal::Refusal};
+
+#[wasm_bindgen]
+extern "C" {
+    /// A body that may have a reader already.
+    type Body;
+    #[wasm_bindgen(method, catch, js_name = getReader)]
+    fn get_reader(this: &Body) -> Result<ReadableStreamDefaultReader, JsValue>;
+}
 
 /// A request, in the runtime's own shape or in ours.
 #[derive(Debug)]
@@ -81,7 +90,7 @@ fn path_and_query(url: &str) -> &str {
 }
 
 async fn read(request: &web_sys::Request, length: Option<String>) -> Result<Vec<u8>, Refusal> {
-    let broken = |error| Refusal::BodyBroken(format!("{error:?}"));
+    let broken = |error: JsValue| Refusal::BodyBroken(words(&error));
     if let Some(length) = length {
         if length
             .parse::<u64>()
@@ -98,9 +107,7 @@ async fn read(request: &web_sys::Request, length: Option<String>) -> Result<Vec<
     let Some(stream) = request.body() else {
         return Ok(Vec::new());
     };
-    let reader = stream
-        .get_reader()
-        .unchecked_into::<web_sys::ReadableStreamDefaultReader>();
+    let reader = stream.unchecked_ref::<Body>().get_reader().map_err(broken)?;
     let mut bytes = Vec::new();
     loop {
         let part = JsFuture::from(reader.read()).await.map_err(broken)?;

@@ -11,7 +11,7 @@ use statewright_engine::outbound::{
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 
-use crate::{service::Lent, vault::SubtleVault};
+use crate::{host::words, service::Lent, vault::SubtleVault};
 
 #[wasm_bindgen]
 extern "C" {
@@ -156,11 +156,4 @@ fn failure(error: &JsValue, timeout: u64) -> SendFailure {
     } else {
         SendFailure::Failed(words(error))
     }
-}
-
-/// What a JavaScript error says.
-fn words(error: &JsValue) -> String {
-    error
-        .dyn_ref::<js_sys::Error>()
-        .map_or_else(|| format!("{error:?}"), |error| String::from(error.message()))
 }

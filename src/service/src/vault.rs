@@ -13,7 +13,7 @@ use statewright_engine::{
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 
-use crate::host::fill_with_random;
+use crate::host::{fill_with_random, words};
 
 #[wasm_bindgen]
 extern "C" {
@@ -137,5 +137,5 @@ async fn bytes_of(promise: Result<Promise, JsValue>) -> Result<Vec<u8>, JsValue>
 }
 
 fn broken(error: &JsValue) -> VaultFailure {
-    VaultFailure::Sealed(format!("{error:?}"))
+    VaultFailure::Sealed(words(error))
 }

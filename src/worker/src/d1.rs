@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use js_sys::{Array, JsString, Object, Promise, Reflect};
 use statewright_engine::database::{Database, DatabaseError, Param, Statement};
+use statewright_service::host::words;
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 use worker::Env;
@@ -117,9 +118,7 @@ fn texts(answer: JsValue) -> Result<Vec<String>, DatabaseError> {
 /// The word of `SQLite` itself for a refusal is the only certain one: the transaction was rolled back. All else (a lost
 /// connection, a reset, an overload) may have come after the commit.
 fn classify(error: &JsValue) -> DatabaseError {
-    let message = error
-        .dyn_ref::<js_sys::Error>()
-        .map_or_else(|| format!("{error:?}"), |error| String::from(error.message()));
+    let message = words(error);
     if message.contains("SQLITE_CONSTRAINT") || message.contains("constraint failed") {
         DatabaseError::Constraint(message)
     } else {

@@ -5,8 +5,9 @@
 
 use std::cell::RefCell;
 
-use js_sys::{Error, JsString, Promise, Reflect};
+use js_sys::{JsString, Promise, Reflect};
 use statewright_engine::database::{Database, DatabaseError, Param, Statement};
+use statewright_service::host::words;
 use wasm_bindgen::prelude::{JsCast, JsValue, wasm_bindgen};
 use wasm_bindgen_futures::JsFuture;
 
@@ -126,9 +127,7 @@ fn unpack(packed: &str, statements: usize) -> Option<Vec<Vec<String>>> {
 /// commit.
 fn classify(error: &JsValue) -> DatabaseError {
     let name = Reflect::get(error, &JsValue::from_str("name")).unwrap_or_default();
-    let message = error
-        .dyn_ref::<Error>()
-        .map_or_else(|| format!("{error:?}"), |error| String::from(error.message()));
+    let message = words(error);
     if name.as_string().is_some_and(|name| name == CONSTRAINT)
         || message.contains("SQLITE_CONSTRAINT")
         || message.contains("constraint failed")
