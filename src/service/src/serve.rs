@@ -49,12 +49,7 @@ impl Service {
             if call.keyed.get() && !reply.replayed {
                 reply = settled(&engine, reply).await;
             }
-            if engine.has_claimed() {
-                let log = self.log().clone();
-                delivery = Some(Box::pin(async move {
-                    tell(&engine.deliver_claimed().await, &log);
-                }));
-            }
+            delivery = self.delivery(engine);
         }
         self.settings()
             .origins
@@ -86,6 +81,16 @@ impl Service {
             body: reply.body.filter(|_| method != Method::HEAD),
             delivery,
         }
+    }
+
+    /// The effects of what an engine did, where it has any.
+    #[must_use]
+    pub fn delivery(&self, engine: impl Into<Rc<ServiceEngine>>) -> Option<Delivery> {
+        let engine = engine.into();
+        let log = engine.has_claimed().then(|| self.log().clone())?;
+        Some(Box::pin(async move {
+            tell(&engine.deliver_claimed().await, &log);
+        }))
     }
 }
 

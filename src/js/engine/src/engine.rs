@@ -153,7 +153,7 @@ impl WasmEngine {
                 .and_then(|answer| {
                     serde_json::to_string(&answer).map_err(|error| Error::Database(error.to_string()))
                 });
-            follow(&host, delivery(&service, engine));
+            follow(&host, service.delivery(engine));
             Ok(answer.map_err(|error| failed(&service, &error))?.into())
         })
     }
@@ -168,7 +168,7 @@ impl WasmEngine {
             let answer = engine
                 .act(&tenant, &machine_id, &entity_id, body.as_bytes())
                 .await;
-            follow(&host, delivery(&service, engine));
+            follow(&host, service.delivery(engine));
             let answer = answer.map_err(|error| failed(&service, &error))?;
             Ok(json!(answer).to_string().into())
         })
@@ -213,14 +213,6 @@ async fn opened(
         ..Origin::default()
     });
     Ok((engine, tenant))
-}
-
-/// The effects of what an engine did.
-fn delivery(service: &Service, engine: ServiceEngine) -> Option<Delivery> {
-    let log = engine.has_claimed().then(|| service.log().clone())?;
-    Some(Box::pin(async move {
-        tell(&engine.deliver_claimed().await, &log);
-    }))
 }
 
 async fn tick(service: &Service) -> Result<String, Error> {
