@@ -33,6 +33,7 @@
 mod clock;
 mod effects;
 mod family;
+mod op;
 mod scenario;
 mod world;
 
@@ -44,6 +45,7 @@ use crate::error::Error;
 use crate::ids::{MAX_TIMESTAMP, Millis, Revision};
 use crate::request::Fields;
 use clock::FiredTimers;
+use op::Op;
 use world::World;
 
 pub use crate::effect::MOST_HOPS;
@@ -171,15 +173,6 @@ pub struct Session {
     keep_every: usize,
 }
 
-/// What an operation does to the simulation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// It changes the world: a step.
-    Changes,
-    /// It only looks.
-    Looks,
-}
-
 impl Session {
     /// An empty simulation.
     pub fn new(options: Options) -> Self {
@@ -268,7 +261,7 @@ impl Session {
             "import" => return Reply::of(200, self.import(args)),
             _ => {}
         }
-        let Some(kind) = kind_of_op(op) else {
+        let Some(known) = Op::read(op) else {
             let problem = format!("there is no operation `{}`", shortened(op));
             return Reply::of(
                 400,
@@ -279,8 +272,8 @@ impl Session {
         if let Err(error) = self.turn_to(args) {
             return Reply::of(400, Err(error));
         }
-        let reply = self.answer(op, args);
-        if kind == Kind::Changes || self.world.now != before {
+        let reply = self.answer(known, args);
+        if known.changes() || self.world.now != before {
             let mut kept = args.object.clone();
             // When it is done: `at`, where that is given, and else what the clock read.
             let at = kept.remove("at").and_then(|at| at.as_i64());
@@ -331,56 +324,47 @@ impl Session {
         }
     }
 
-    fn answer(&mut self, op: &str, args: Fields<'_>) -> Reply {
-        let success = match op {
-            "register" | "create" => 201,
-            "delete" | "delete_machine" => 204,
-            _ => 200,
-        };
+    fn answer(&mut self, op: Op, args: Fields<'_>) -> Reply {
         let outcome = self.operate(op, args);
         if self.options.deliver {
             self.world.deliver();
         }
-        Reply::of(success, outcome)
+        Reply::of(op.success(), outcome)
     }
 
-    fn operate(&mut self, op: &str, args: Fields<'_>) -> Result<Value, Error> {
+    fn operate(&mut self, op: Op, args: Fields<'_>) -> Result<Value, Error> {
         let world = &mut self.world;
         let none = Value::Null;
         let body = args.object.get("body").unwrap_or(&none);
-        match op {
-            "register" => return world.register(body),
-            "validate" => return world.validate(body),
-            "machines" => return Ok(world.machines()),
-            "entities" => return world.entities(args.optional_text("machine_id")?),
-            "tick" => return Ok(json_of(&world.tick())),
-            "advance" => return self.advance(args),
-            "due" => return Ok(world.due()),
-            "effects" => return Ok(world.effects.iter().map(|effect| effect.view()).collect()),
-            "deliver" => return Ok(json!({"done": world.deliver()})),
-            _ => {}
-        }
-        let machine = args.text("machine_id")?;
+        let machine = || args.text("machine_id");
         let entity = || args.text("entity_id");
         match op {
-            "machine" => world.machine(machine),
-            "delete_machine" => world.delete_machine(machine),
-            "create" => world.create(machine, object(body)?),
-            "evaluate" => world.evaluate(machine, object(body)?),
-            "transition" => world.transition(machine, entity()?, object(body)?),
-            "explain" => world.explain(machine, entity()?, object(body)?),
-            "events" => world.events(machine, entity()?),
-            "entity" => world.entity(machine, entity()?, false),
-            "tree" => world.entity(machine, entity()?, true),
-            "history" => world.history(machine, entity()?, args.optional_text("order")?),
-            "delete" => world.delete(machine, entity()?),
-            "release" => world.release(machine, entity()?),
-            // What is left of the operations that are known.
-            _ => world.diagram(
-                machine,
+            Op::Register => world.register(body),
+            Op::Validate => world.validate(body),
+            Op::Machines => Ok(world.machines()),
+            Op::Machine => world.machine(machine()?),
+            Op::DeleteMachine => world.delete_machine(machine()?),
+            Op::Create => world.create(machine()?, object(body)?),
+            Op::Evaluate => world.evaluate(machine()?, object(body)?),
+            Op::Transition => world.transition(machine()?, entity()?, object(body)?),
+            Op::Explain => world.explain(machine()?, entity()?, object(body)?),
+            Op::Events => world.events(machine()?, entity()?),
+            Op::Entity => world.entity(machine()?, entity()?, false),
+            Op::Tree => world.entity(machine()?, entity()?, true),
+            Op::History => world.history(machine()?, entity()?, args.optional_text("order")?),
+            Op::Entities => world.entities(args.optional_text("machine_id")?),
+            Op::Delete => world.delete(machine()?, entity()?),
+            Op::Release => world.release(machine()?, entity()?),
+            Op::Diagram => world.diagram(
+                machine()?,
                 args.optional_text("format")?,
                 args.optional_text("entity_id")?,
             ),
+            Op::Tick => Ok(json_of(&world.tick())),
+            Op::Advance => self.advance(args),
+            Op::Due => Ok(world.due()),
+            Op::Effects => Ok(world.effects.iter().map(|effect| effect.view()).collect()),
+            Op::Deliver => Ok(json!({"done": world.deliver()})),
         }
     }
 
@@ -456,24 +440,13 @@ impl Session {
                 break;
             };
             self.world.now = step.at.max(self.world.now);
-            if let Value::Object(object) = &step.args {
+            if let (Value::Object(object), Some(op)) = (&step.args, Op::read(&step.op)) {
                 // What it answers is known.
-                let _ = self.answer(&step.op, Fields { path: "$", object });
+                let _ = self.answer(op, Fields { path: "$", object });
             }
             self.done = self.done.saturating_add(1);
             self.keep_world();
         }
-    }
-}
-
-/// What is known of an operation; none where there is none of that name.
-fn kind_of_op(op: &str) -> Option<Kind> {
-    match op {
-        "register" | "delete_machine" | "create" | "evaluate" | "transition" | "delete" | "release"
-        | "tick" | "advance" | "deliver" => Some(Kind::Changes),
-        "validate" | "machines" | "machine" | "explain" | "events" | "entity" | "tree" | "entities"
-        | "history" | "due" | "effects" | "diagram" => Some(Kind::Looks),
-        _ => None,
     }
 }
 

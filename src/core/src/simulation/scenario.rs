@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Options, Reply, Session, kind_of_op, object};
+use super::op::Op;
+use super::{Options, Reply, Session, object};
 use crate::definition::shape::{kind_of, shortened};
 use crate::error::Error;
 use crate::ids::Millis;
@@ -233,7 +234,7 @@ fn read_step(place: usize, step: &Value) -> Result<Told<'_>, Error> {
     let fields = object(step).map_err(of)?;
     fields.only(&STEP_KEYS).map_err(of)?;
     let op = fields.text("op").map_err(of)?;
-    if kind_of_op(op).is_none() {
+    if Op::read(op).is_none() {
         let problem = format!("there is no operation `{}`", shortened(op));
         let expected = "one that a step of a simulation can be";
         return Err(Error::invalid(format!("{path}.op"), problem, expected));
