@@ -177,7 +177,7 @@ impl Act {
             Error::invalid(
                 "$.events",
                 "it is no list of them",
-                "an array of at most 1000 events",
+                format!("an array of at most {MAX_BATCH_EVENTS} events"),
             )
         };
         let events = match fields.given("events") {
