@@ -1,6 +1,7 @@
 // Cloudflare D1.
 
-import { ConstraintError, type Database, type Rows, type Statement } from "../database.ts";
+import type { Database, Rows, Statement } from "../database.ts";
+import { refused } from "./refused.ts";
 
 /** What of a D1 binding is used. */
 export interface D1Binding {
@@ -49,11 +50,4 @@ class D1Database implements Database {
     }
     return prepared;
   }
-}
-
-function refused(error: unknown): unknown {
-  if (error instanceof Error && /SQLITE_CONSTRAINT|constraint failed/.test(error.message)) {
-    return new ConstraintError(error.message, { cause: error });
-  }
-  return error;
 }

@@ -1,6 +1,7 @@
 // The SQLite of a Durable Object.
 
-import { ConstraintError, type Database, type Rows, type Statement } from "../database.ts";
+import type { Database, Rows, Statement } from "../database.ts";
+import { refused } from "./refused.ts";
 
 /** What of a Durable Object's storage is used. */
 export interface DurableObjectStorage {
@@ -26,11 +27,4 @@ export function durableObject(storage: DurableObjectStorage): Database {
 function run({ sql }: DurableObjectStorage, statement: Statement): string[] {
   const cursor = sql.exec(statement.sql, ...statement.params);
   return Array.from(cursor.raw(), (row) => row[0] as string);
-}
-
-function refused(error: unknown): unknown {
-  if (error instanceof Error && /SQLITE_CONSTRAINT|constraint failed/.test(error.message)) {
-    return new ConstraintError(error.message, { cause: error });
-  }
-  return error;
 }
