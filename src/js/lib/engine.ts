@@ -20,6 +20,7 @@ import {
   type Machine as Registered,
   type Operations,
   operations,
+  standsInPath,
   type TransitionResponse,
 } from "./operations.ts";
 import { type Act, Acts, type PersistedOptions } from "./persisted.ts";
@@ -345,7 +346,7 @@ function failure(text: string, status: number): StatewrightError {
 }
 
 function isName(name: string): boolean {
-  return typeof name === "string" && name.isWellFormed() && !["", ".", ".."].includes(name);
+  return typeof name === "string" && name.isWellFormed() && standsInPath(name);
 }
 
 /** Gives up on an answer when the caller does; what was asked goes on. */

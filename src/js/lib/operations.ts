@@ -149,11 +149,16 @@ const RUN = "X-Run-Id";
 
 const OPTIONS = ["idempotencyKey", "requestId", "runId", "signal"];
 
+/** Whether a text can be a segment of a path: a URL resolves the others away. */
+export function standsInPath(text: string): boolean {
+  return !["", ".", ".."].includes(text);
+}
+
 /** Refuses what a URL would resolve away, or cannot hold. */
 function checked(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(params)) {
     const text = textOf(value, name);
-    if (text === "" || text === "." || text === "..") throw wrong(name, `it is \`${text}\``, "a name");
+    if (!standsInPath(text)) throw wrong(name, `it is \`${text}\``, "a name");
   }
   return params;
 }
