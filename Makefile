@@ -30,8 +30,9 @@ build: setup
 test: check build
 	@node scripts/setup.mjs --python --browser
 	cargo test --locked --workspace
+	$(NODE) --test --test-concurrency=2 --test-reporter=spec "tests/{types,package,cli,xstate,component,conformance}/*.test.ts"
 	@# One file after another: some measure time, and two cores are soon shared out.
-	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/*/*.test.ts"
+	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/{docs,http,load}/*.test.ts"
 
 check: setup
 	@node scripts/setup.mjs --check
