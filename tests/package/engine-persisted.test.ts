@@ -533,6 +533,21 @@ test("children's machines that were defined otherwise are refused as well", asyn
   assert.equal(state, "over");
 });
 
+test("what is written of an event is what was sent, whatever becomes of its params", async () => {
+  const { engine } = await scene();
+  const params = { amount: 5 };
+  await engine.persisted(
+    order,
+    "o",
+    (entity) => {
+      entity.send({ type: "pay", params });
+      params.amount = 7;
+    },
+    { create: true },
+  );
+  assert.deepEqual((await engine.entities.get("order", "o")).context, { amount: 5 });
+});
+
 test("what is sent to an act that is over is refused", async () => {
   const { engine } = await scene();
   let kept: { send(event: "ship"): unknown; afterCommit(callback: () => void): void } | undefined;

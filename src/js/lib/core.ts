@@ -13,7 +13,8 @@ import { type Instance, Instances } from "./instance.ts";
 import { jsonText } from "./json.ts";
 import { checkSame, familyOf, machinesOf } from "./kin.ts";
 import { called } from "./refusal.ts";
-import { eventText, Steps } from "./steps.ts";
+import { Steps } from "./steps.ts";
+import { eventText } from "./event.ts";
 import type * as typed from "./typed.ts";
 
 export type * from "./checked.ts";

@@ -1,6 +1,7 @@
 // Load, act, save once: a program's decisions on an entity, made in this process by the pure core, and written in one piece.
 
 import { StatewrightError } from "./errors.ts";
+import { eventBody, type Given } from "./event.ts";
 import type { Operations } from "./operations.ts";
 import { canonical } from "./same.ts";
 import type {
@@ -15,7 +16,6 @@ import type {
   PossibleEvent,
   Sent,
   Snapshot,
-  TargetedEvent,
 } from "./typed.ts";
 import { wrong } from "./wrong.ts";
 
@@ -319,7 +319,7 @@ class Draft<T extends MachineTypes = MachineTypes> implements Acting<T> {
     this.#snapshot = sent.snapshot;
     if (sent.error !== undefined) throw sent.error;
     if (sent.outcome === "applied") {
-      this.#events.push(told(event as string | EventFields));
+      this.#events.push(eventBody(event as string | Given));
       const { state_version, current_state } = sent.answer;
       this.#becomes.push({ state_version, current_state });
       if (isDated) this.#history.push(...sent.commit.rows);
@@ -366,16 +366,6 @@ class Draft<T extends MachineTypes = MachineTypes> implements Acting<T> {
     }
     if (errors.length > 0) throw errors[0];
   }
-}
-
-/** What an event may say. */
-type EventFields = Omit<TargetedEvent, "target"> & Partial<Pick<TargetedEvent, "target">>;
-
-/** An event as the engine takes it. */
-function told(event: string | EventFields): object {
-  if (typeof event === "string") return { event_type: event };
-  const { type, params, timestamp, expectedVersion, target } = event;
-  return { event_type: type, params, timestamp, expected_version: expectedVersion, target };
 }
 
 /** The part of AsyncLocalStorage that is used. */

@@ -10,7 +10,7 @@ import { optionsOf, textOf, timeOf } from "./given.ts";
 import { jsonText } from "./json.ts";
 import { familyOf, machinesOf } from "./kin.ts";
 import { called, errorOf } from "./refusal.ts";
-import { eventText } from "./steps.ts";
+import { eventBody } from "./event.ts";
 import type * as typed from "./typed.ts";
 import { kindOf, wrong } from "./wrong.ts";
 
@@ -126,11 +126,6 @@ export interface FiredTimeout {
 
 function atOf(when: When): number | undefined {
   return optionsOf(when, ["at"]).at;
-}
-
-/** An event as a service reads it. */
-function eventBody(event: typed.EventInput): object {
-  return JSON.parse(eventText(event)) as object;
 }
 
 type Some = readonly typed.AnyMachine[];

@@ -10,14 +10,14 @@ import type { WasmMachine, WasmSteps } from "#core-bindings";
 import { core } from "#core-wasm";
 
 import { type ErrorBody, StatewrightError } from "./errors.ts";
-import { nowOf, onlyOf, textOf } from "./given.ts";
+import { eventText, type Given } from "./event.ts";
+import { nowOf } from "./given.ts";
 import { jsonText } from "./json.ts";
 import { Copier, type Members, merged } from "./plain.ts";
 import { called, errorOf } from "./refusal.ts";
 import { Reader, shownAs, type Standing } from "./standing.ts";
 import { type Answering, type Rendering, Template } from "./template.ts";
 import type * as typed from "./typed.ts";
-import { kindOf, wrong } from "./wrong.ts";
 
 /** What the steps of a machine hang on, as the core tells it. */
 export interface Plan {
@@ -130,15 +130,6 @@ function bodyOf({ code, message, retry, details }: StatewrightError): ErrorBody 
   return { code, message, retry, ...details };
 }
 
-/** An event as `Machine.send` is given it. */
-interface Given {
-  readonly type: string;
-  readonly params?: object | undefined;
-  readonly timestamp?: number | undefined;
-  readonly expectedVersion?: number | undefined;
-  readonly target?: readonly object[] | undefined;
-}
-
 /** How a machine sends events to plain data. */
 export class Steps {
   readonly #machine: () => WasmMachine;
@@ -172,20 +163,7 @@ function decide(
   return JSON.parse(called(() => machine.send(text, event, now, rows))) as Told;
 }
 
-/** An event as the core reads it. */
-export function eventText(event: string | Given): string {
-  if (typeof event === "string") return JSON.stringify({ event_type: textOf(event, "event") });
-  if (typeof event !== "object" || event === null || Array.isArray(event)) {
-    throw wrong("event", `it is ${kindOf(event)}`, "a type, or an object with `type`");
-  }
-  onlyOf(event, "event", DETAILS);
-  const { type, params, timestamp, expectedVersion, target } = event;
-  const event_type = textOf(type, "event.type");
-  return jsonText({ event_type, params, timestamp, expected_version: expectedVersion, target }, "event");
-}
-
-/** What an event can say, and what can be said of how it is sent. */
-const DETAILS: readonly string[] = ["type", "params", "timestamp", "expectedVersion", "target"];
+/** What can be said of how an event is sent. */
 const OPTIONS: readonly string[] = ["now", "history"];
 
 function remember(machine: WasmMachine): Memory | null {
