@@ -8,7 +8,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { PACKAGE_DIR } from "../../scripts/paths.ts";
+import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
+import { COMPATIBILITY_DATE } from "../../scripts/runtime.ts";
 import { ended, Folder, ORDER } from "./support.ts";
 
 const files = (folder: Folder) =>
@@ -16,6 +17,15 @@ const files = (folder: Folder) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.path.length + 1))
     .sort();
+
+test("a project, `dev` and the service of this repository ask for one behaviour of the runtime", () => {
+  const places = ["wrangler.toml", "src/js/templates/wrangler.toml", "src/js/lib/cli/local-runtime.ts"];
+  for (const place of places) {
+    const text = readFileSync(join(ROOT, place), "utf8");
+    const dates = [...text.matchAll(/compatibility_date = "([^"]*)"/gi)].map(([, date]) => date);
+    assert.deepEqual(dates, [COMPATIBILITY_DATE], place);
+  }
+});
 
 test("init writes a project, and `init` again changes nothing", async (context) => {
   const folder = Folder.of(context);

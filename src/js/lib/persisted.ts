@@ -230,7 +230,7 @@ function* treeOf(snapshot: ChildSnapshot): Generator<ChildSnapshot> {
   for (const child of snapshot.children ?? []) yield* treeOf(child);
 }
 
-/** Machine, id and version of an entity and all that lives below it. */
+/** Machine, id and version of an entity and all that lives below it: what `Engine::act` holds the write to. */
 function versions(snapshot: Snapshot<never> | Snapshot | ChildSnapshot): [string, string, number][] {
   const found: [string, string, number][] = [];
   const visit = (one: ChildSnapshot): void => {
