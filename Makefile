@@ -25,12 +25,13 @@ run: setup
 build: setup
 	@$(NODE) scripts/build.ts
 	@$(NODE) scripts/package.ts
+	@$(NODE) scripts/www.ts
 
 # Formatting, lints and types first: what they find is found soonest.
 test: check build
 	@node scripts/setup.mjs --python --browser
 	cargo test --locked --workspace
-	$(NODE) --test --test-concurrency=2 --test-reporter=spec "tests/{types,package,cli,xstate,component,conformance}/*.test.ts"
+	$(NODE) --test --test-concurrency=2 --test-reporter=spec "tests/{types,package,cli,xstate,component,conformance,www}/*.test.ts"
 	@# One file after another: some measure time, and two cores are soon shared out.
 	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/{docs,http,load}/*.test.ts"
 
@@ -46,6 +47,7 @@ check: setup
 	$(TSC) -p src/js
 	$(TSC) -p .
 	$(TSC) -p tests/types
+	$(TSC) -p www
 	$(NODE) scripts/openapi-types/node_modules/typescript/bin/tsc -p tests/types
 	node_modules/.bin/prettier --check --log-level warn .
 

@@ -14,3 +14,6 @@ export const PACKAGE_DIR = join(ROOT, "build", "package");
 
 /** The WebAssembly of the package, a folder a crate. */
 export const WASM_DIR = join(ROOT, "build", "wasm");
+
+/** The built simulator and console: static files. */
+export const WWW_DIR = join(ROOT, "build", "www");

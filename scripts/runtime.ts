@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 
-import { ROOT, WORKER_DIR } from "./paths.ts";
+import { ROOT, WORKER_DIR, WWW_DIR } from "./paths.ts";
 
 /** Kept in step with wrangler.toml by a test. */
 export const COMPATIBILITY_DATE = "2026-11-01";
@@ -30,6 +30,8 @@ export interface RuntimeOptions {
   around?: string;
   /** Bindings of queues, each of a queue of that name, which the Worker consumes as well: for an `around` that does. */
   queues?: string[];
+  /** Whether the simulator and the console are served beside the API: they must have been built. */
+  www?: boolean;
 }
 
 /** A running service. */
@@ -72,6 +74,9 @@ export async function startRuntime(options: RuntimeOptions = {}): Promise<Runtim
       queueConsumers: Object.fromEntries(
         (options.queues ?? []).map((name) => [name, { maxBatchTimeout: 0 }]),
       ),
+      ...(options.www === true
+        ? { assets: { directory: WWW_DIR, binding: "ASSETS", routerConfig: { has_user_worker: true } } }
+        : {}),
       ...(options.data === undefined ? {} : { resourcePersistencePath: options.data }),
       // Nothing is looked up on the network for a local run.
       cf: false,

@@ -1,0 +1,44 @@
+// Builds the simulator and the console into build/www: files that any host of static files can serve. Does nothing when the sources
+// are those of the last build.
+
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { build } from "vite";
+
+import { buildPackage } from "./package.ts";
+import { ROOT, WWW_DIR } from "./paths.ts";
+import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
+
+const SOURCES = [
+  "www",
+  "docs/machine.schema.json",
+  "build/package/esm",
+  "build/package/wasm",
+  "package-lock.json",
+  "scripts/www.ts",
+];
+
+/** Beside the folder, not in it: all that is in it is served. */
+const STAMP = `${WWW_DIR}.statewright`;
+
+/** Builds it unless it is built already; throws when it cannot be built. */
+export async function buildWww(): Promise<void> {
+  await alone(`${WWW_DIR}.lock`, async () => {
+    const wanted = fingerprint(SOURCES);
+    if (isStamped(STAMP, wanted)) return;
+    console.log("build: bundling the simulator and the console");
+    await build({ root: join(ROOT, "www"), logLevel: "warn" });
+    leaveStamp(STAMP, wanted);
+  });
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    await buildPackage({ js: true });
+    await buildWww();
+  } catch (error) {
+    console.error(`build: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,5 @@
+import type { JSX } from "preact";
+
+export function Console(): JSX.Element {
+  return <h1>Console</h1>;
+}

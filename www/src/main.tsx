@@ -1,0 +1,13 @@
+import "@fontsource-variable/inter/wght.css";
+import "@fontsource-variable/jetbrains-mono/wght.css";
+import "./style/tokens.css";
+import "./style/base.css";
+
+import { render } from "preact";
+
+import { App } from "./app/app.tsx";
+import { applyTheme } from "./app/theme.ts";
+
+applyTheme();
+const place = document.getElementById("app");
+if (place !== null) render(<App />, place);

@@ -1,0 +1,110 @@
+// What lies over the page: one question at a time, and short notes of what was done.
+
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import { Button } from "./button.tsx";
+
+/** A question with two answers. */
+export interface Question {
+  readonly title: string;
+  /** What will happen, in full: what is lost, and what is not. */
+  readonly body: ComponentChildren;
+  /** What the button that does it says: a verb. */
+  readonly action: string;
+  readonly danger?: boolean;
+}
+
+const asked = signal<(Question & { readonly answer: (yes: boolean) => void }) | undefined>(undefined);
+const told = signal<{ readonly text: string; readonly key: number } | undefined>(undefined);
+
+/** Asks before something is done; whether it shall be. */
+export function confirm(question: Question): Promise<boolean> {
+  asked.value?.answer(false);
+  return new Promise((answer) => {
+    asked.value = { ...question, answer };
+  });
+}
+
+/** Tells what was done; it goes away by itself. */
+export function tell(text: string): void {
+  told.value = { text, key: (told.value?.key ?? 0) + 1 };
+}
+
+/** Where questions and notes are shown: once in the page. */
+export function Overlays(): JSX.Element {
+  return (
+    <>
+      <Asked />
+      <div class="told" role="status" aria-live="polite">
+        {told.value !== undefined && <Note key={told.value.key} text={told.value.text} />}
+      </div>
+    </>
+  );
+}
+
+function Note({ text }: { text: string }): JSX.Element {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (told.value?.text === text) told.value = undefined;
+    }, 5000);
+    return () => clearTimeout(timer);
+  }, []);
+  return <p>{text}</p>;
+}
+
+function Asked(): JSX.Element | null {
+  const question = asked.value;
+  if (question === undefined) return null;
+  const answer = (yes: boolean) => {
+    asked.value = undefined;
+    question.answer(yes);
+  };
+  return (
+    <Dialog title={question.title} onClose={() => answer(false)}>
+      <div class="dialog-body">{question.body}</div>
+      <div class="dialog-actions">
+        <Button onClick={() => answer(false)}>Leave it</Button>
+        <Button kind={question.danger === true ? "danger" : "primary"} onClick={() => answer(true)}>
+          {question.action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+export interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly onClose: () => void;
+  readonly wide?: boolean;
+}
+
+/** A modal dialog: the keyboard stays in it, Escape closes it, and the focus goes back where it was. */
+export function Dialog({ title, children, onClose, wide = false }: DialogProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const { current } = dialog;
+    const before = document.activeElement;
+    current?.showModal();
+    return () => {
+      current?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={wide ? "dialog dialog-wide" : "dialog"}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 class="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,5 @@
+import type { JSX } from "preact";
+
+export function Simulator(): JSX.Element {
+  return <h1>Simulator</h1>;
+}
