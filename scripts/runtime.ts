@@ -11,6 +11,9 @@ import { ROOT, WORKER_DIR, WWW_DIR } from "./paths.ts";
 /** Kept in step with wrangler.toml by a test. */
 export const COMPATIBILITY_DATE = "2026-11-01";
 
+/** What the Worker answers itself though there are files for it: the page, to give it a nonce. Kept in step likewise. */
+export const RUN_WORKER_FIRST = ["/", "/index.html"];
+
 /** How a runtime is to be started. */
 export interface RuntimeOptions {
   /** Where to listen; 0, the default, takes any free port. */
@@ -75,7 +78,14 @@ export async function startRuntime(options: RuntimeOptions = {}): Promise<Runtim
         (options.queues ?? []).map((name) => [name, { maxBatchTimeout: 0 }]),
       ),
       ...(options.www === true
-        ? { assets: { directory: WWW_DIR, binding: "ASSETS", routerConfig: { has_user_worker: true } } }
+        ? {
+            assets: {
+              directory: WWW_DIR,
+              binding: "ASSETS",
+              run_worker_first: RUN_WORKER_FIRST,
+              routerConfig: { has_user_worker: true },
+            },
+          }
         : {}),
       ...(options.data === undefined ? {} : { resourcePersistencePath: options.data }),
       // Nothing is looked up on the network for a local run.

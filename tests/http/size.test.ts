@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { ROOT, WORKER_DIR } from "../../scripts/paths.ts";
-import { COMPATIBILITY_DATE, startRuntime } from "../../scripts/runtime.ts";
+import { ROOT, WORKER_DIR, WWW_DIR } from "../../scripts/paths.ts";
+import { COMPATIBILITY_DATE, RUN_WORKER_FIRST, startRuntime } from "../../scripts/runtime.ts";
 
 test("the script is under 600 KB gzipped", () => {
   const size = (file: string) => gzipSync(readFileSync(join(WORKER_DIR, file)), { level: 9 }).length;
@@ -53,10 +53,13 @@ test("its first request is answered at once", async () => {
   }
 });
 
-test("the local runtime and wrangler.toml have one compatibility date, one binding and one migrations folder", () => {
+test("the local runtime and wrangler.toml have one compatibility date, the same bindings and one migrations folder", () => {
   const config = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   assert.equal(/^compatibility_date = "([^"]+)"/m.exec(config)?.[1], COMPATIBILITY_DATE);
-  assert.equal(/^binding = "([^"]+)"/m.exec(config)?.[1], "DB");
+  const bindings = [...config.matchAll(/^binding = "([^"]+)"/gm)].map(([, name]) => name);
+  assert.deepEqual(bindings, ["ASSETS", "DB"]);
+  assert.equal(/^directory = "([^"]+)"/m.exec(config)?.[1], relative(ROOT, WWW_DIR));
+  assert.deepEqual(JSON.parse(/^run_worker_first = (.*)$/m.exec(config)?.[1] ?? ""), RUN_WORKER_FIRST);
   assert.equal(/^migrations_dir = "([^"]+)"/m.exec(config)?.[1], "src/engine/migrations");
   assert.match(config, /^crons = \["\* \* \* \* \*"\]/m);
 });

@@ -4,6 +4,7 @@
 
 mod cron;
 mod d1;
+mod page;
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -36,6 +37,9 @@ fn service(env: Env) -> Service {
 
 #[event(fetch)]
 async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker::Result<web_sys::Response> {
+    if let Some(page) = page::page(&request, &env).await {
+        return Ok(page);
+    }
     let served = service(env).serve(Incoming::Web(request)).await;
     let (response, delivery) = served.respond().map_err(worker::Error::from)?;
     if let Some(delivery) = delivery {
