@@ -1,0 +1,43 @@
+import { Pause, Play, RefreshCw } from "lucide";
+import type { JSX } from "preact";
+
+import { IconButton } from "../parts/button.tsx";
+import { codeOf } from "../parts/failure.tsx";
+import { span } from "../parts/time.tsx";
+import { paused, readings, refreshAll, setPaused } from "./live.ts";
+
+function clockTime(at: number): string {
+  return new Date(at).toISOString().slice(11, 19);
+}
+
+/** When what is shown was read, and whether it goes on; all live views of the page together. */
+export function LiveBar(): JSX.Element {
+  const shown = [...readings.value].map((each) => each.shown.value);
+  const ats = shown.flatMap(({ at }) => at ?? []);
+  const failed = shown.find(({ error }) => error !== undefined);
+  const wait = Math.min(...shown.map((each) => each.wait));
+  const state = paused.value ? "paused" : failed !== undefined ? "failing" : "live";
+  const text = {
+    paused: "Paused",
+    failing: `${codeOf(failed?.error) ?? "Failing"}: tries again in ${span(failed?.wait ?? 0)}`,
+    live: `Live, every ${span(Math.round(wait / 1000) * 1000)}`,
+  }[state];
+  return (
+    <div class="con-live" role="group" aria-label="Live refresh">
+      {shown.length > 0 && (
+        <>
+          <span class={`con-live-state con-live-${state}`} role="status">
+            {text}
+          </span>
+          {ats.length > 0 && <span class="con-live-at">Read at {clockTime(Math.min(...ats))} UTC</span>}
+          <IconButton
+            icon={paused.value ? Play : Pause}
+            label={paused.value ? "Resume live refresh" : "Pause live refresh"}
+            onClick={() => setPaused(!paused.value)}
+          />
+          <IconButton icon={RefreshCw} label="Refresh now" onClick={refreshAll} />
+        </>
+      )}
+    </div>
+  );
+}

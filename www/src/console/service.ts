@@ -1,0 +1,97 @@
+// The service that the user signed in to. The key is in memory alone, or in this tab's session storage when he asks for that: never
+// in an address, in local storage or in a log.
+
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { type Client, createClient } from "statewright/client";
+
+import { holdUntil, refreshAll } from "./live.ts";
+import { retryAfter } from "./live-schedule.ts";
+import { forget, keep, kept } from "./service-session.ts";
+
+/** How a service is reached. */
+export interface Connection {
+  readonly url: string;
+  readonly tenant: string;
+  readonly key: string;
+}
+
+const found = kept();
+const current = signal<Connection | undefined>(found);
+/** Whether the connection outlives a reload of the tab. */
+let keeps = found !== undefined;
+let made: { readonly of: Connection; readonly client: Client } | undefined;
+
+/** Where the user is signed in, if he is. */
+export const connection: ReadonlySignal<Connection | undefined> = current;
+
+/** Before the views read again after a change: a view of what was deleted has been left by then. In milliseconds. */
+const TIME_TO_LEAVE = 100;
+
+/** Routes that change nothing though they are posted to. */
+const READING = /\/(validate|explain|try|state\/get)$/;
+
+/** Whether what was sent may have changed what the views show. */
+function changes({ method, url }: Request): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return method !== "POST" || !READING.test(new URL(url).pathname);
+}
+
+/** Sends a request, and has the live views know what it means for them. */
+async function send(request: Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(request, init);
+  const wait = retryAfter(response.headers.get("retry-after"), Date.now());
+  if (wait > 0) holdUntil(Date.now() + wait);
+  if (response.ok && changes(request)) setTimeout(refreshAll, TIME_TO_LEAVE);
+  return response;
+}
+
+/** A client that tries once: a failure shows at once, and the live views try again by themselves. */
+function clientOf({ url, tenant, key }: Connection): Client {
+  return createClient({ url, tenant, ...(key === "" ? {} : { apiKey: key }), retries: 0, fetch: send });
+}
+
+/** The client of the service; throws where nobody is signed in. */
+export function client(): Client {
+  const at = current.value;
+  if (at === undefined) throw new Error("not signed in");
+  if (made?.of !== at) made = { of: at, client: clientOf(at) };
+  return made.client;
+}
+
+/**
+ * Signs in: asks the service for something that takes the key and the tenant, and keeps the connection where it answers.
+ *
+ * @param session whether it is kept for the session of this tab.
+ * @throws what the service, or the way to it, says against it.
+ */
+export async function signIn(to: Connection, session: boolean): Promise<void> {
+  await clientOf(to).machines.list({ limit: 1 });
+  keeps = session;
+  if (session) keep(to);
+  else forget();
+  current.value = to;
+}
+
+/** Goes on with another tenant of the same service, with the same key. */
+export async function switchTenant(tenant: string): Promise<void> {
+  const at = current.peek();
+  if (at !== undefined) await signIn({ ...at, tenant }, keeps);
+}
+
+/** Forgets the connection, wherever it is kept. */
+export function signOut(): void {
+  forget();
+  keeps = false;
+  made = undefined;
+  current.value = undefined;
+}
+
+/** Whether a Statewright service answers at an address; it needs no key. */
+export async function answers(url: string): Promise<boolean> {
+  try {
+    const health = await createClient({ url, retries: 0, timeout: 5000 }).health();
+    return health.status === "ok";
+  } catch {
+    return false;
+  }
+}
