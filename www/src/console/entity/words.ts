@@ -1,0 +1,74 @@
+// What the service says of an entity, in words. Free of the page, so that it is tested without one.
+
+import type { components, HistoryRow, TransitionResponse } from "statewright/client";
+
+type Schemas = components["schemas"];
+
+/** A state in one line: `paid`, or `payment: open · goods: sent`. */
+export function stateText(state: Schemas["StateOrRegions"]): string {
+  if (typeof state === "string") return state;
+  return Object.entries(state)
+    .map(([region, name]) => `${region}: ${name}`)
+    .join(" · ");
+}
+
+/** The way to an entity in its tree, as people read it: `b1/ret_b1 › case/settling`. */
+export function pathText(path: readonly Schemas["Step"][]): string {
+  return path.map(({ region = "_", state }) => (region === "_" ? state : `${region}/${state}`)).join(" › ");
+}
+
+/** What made a row of the history. */
+export function causeText({ cause, event_type }: HistoryRow): string {
+  const by = cause.by === undefined || cause.by === null ? "" : `, set off by ${cause.by}`;
+  const child = cause.child === undefined ? "a child" : `${cause.child.machine_id} ${cause.child.entity_id}`;
+  switch (cause.via) {
+    case "event":
+      return `The event ${event_type} was sent`;
+    case "timeout":
+      return "The timeout of the state was due";
+    case "join":
+      return `Join ${cause.join ?? "?"} of the definition came together${by}`;
+    case "managed":
+    case "legacy":
+      return `The child ${child} came to its end`;
+    case "cancel":
+      return `Its parent left the state${by}`;
+    case "resume":
+      return `Its parent entered the state again${by}`;
+    default:
+      return cause.via;
+  }
+}
+
+/** What an action of a row called for. */
+export function actionText(action: Schemas["Action"]): string {
+  const on = `on ${action.region === undefined ? "" : `${action.region}: `}${action.state}`;
+  switch (action.action_type) {
+    case "webhook":
+      return `Webhook to ${action.url}, ${on}`;
+    case "event":
+      return `Event ${action.event_type} to the collector, ${on}`;
+    case "transition":
+      return `Event ${action.event_type} to ${action.machine_id} ${action.target}, ${on}`;
+  }
+}
+
+/** What became of a managed child. */
+export function lifeText({ kind, machine_id, entity_id, parent_to }: Schemas["Life"]): string {
+  const to = parent_to === undefined ? "" : `; its parent went to ${parent_to}`;
+  return `${machine_id} ${entity_id} ${kind}${to}`;
+}
+
+/** What came of an event that the service took. */
+export type Outcome = "applied" | "duplicate" | "no_transition";
+
+/** How an answer is to be read. */
+export function outcomeOf({ transition, reason, sub_machine }: TransitionResponse): Outcome {
+  if (transition !== null || sub_machine !== undefined) return "applied";
+  return reason?.startsWith("duplicate") === true ? "duplicate" : "no_transition";
+}
+
+/** `1 row`, `2 rows`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
