@@ -22,7 +22,7 @@ import { pathToFileURL } from "node:url";
 
 import { build, type BuildOptions, type Plugin } from "esbuild";
 
-import { PACKAGE_DIR, ROOT, WASM_DIR, WORKER_DIR } from "./paths.ts";
+import { PACKAGE_DIR, ROOT, WASM_DIR, WORKER_DIR, WWW_DIR } from "./paths.ts";
 import { alone, fingerprint, isStamped, leaveStamp } from "./stamp.ts";
 import { buildWasm, type CrateName, CRATES, hasWasm, wasmFiles } from "./wasm.ts";
 
@@ -45,6 +45,8 @@ const ELSEWHERE = "elsewhere";
 const DOCUMENTS = ["openapi.json", "machine.schema.json"];
 /** Folders that are packed as they are, and as what. */
 const FOLDERS = { "src/engine/migrations": "migrations", "src/js/templates": "templates" };
+/** What scripts/www.ts puts beside it: the simulator and the console, which are built with the package. */
+const WWW = "www";
 /** The command's source in `lib`. */
 const COMMAND = "cli/main";
 /** Whose bindings and bytes stand in the package. */
@@ -58,22 +60,25 @@ const TYPES = { esm: ".d.ts", cjs: ".d.cts" } as const;
 type Files = Map<string, string | Uint8Array>;
 
 /**
- * Builds the package unless it is built already; throws when it cannot be built. `js` leaves out what is not there, saying so, and
- * compiles no Rust that was compiled once.
+ * Builds the package unless it is built already; throws when it cannot be built. `js` leaves out what is not there, and compiles no
+ * Rust that was compiled once; `needed` names crates that are built all the same.
  */
-export async function buildPackage({ js = false } = {}): Promise<void> {
+export async function buildPackage({
+  js = false,
+  needed = js ? [] : CRATE_NAMES,
+}: { js?: boolean; needed?: readonly CrateName[] } = {}): Promise<void> {
   const crates: CrateName[] = [];
   for (const crate of CRATE_NAMES) {
-    if (!js) await buildWasm(crate);
+    if (needed.includes(crate)) await buildWasm(crate);
     if (hasWasm(crate)) crates.push(crate);
-    else note(`${crate} is left out: it was never built`);
+    else if (needed.length === 0) note(`${crate} is left out: it was never built`);
   }
   await alone(`${STAMP}.lock`, async () => {
     const wanted = fingerprint(sources(crates));
     if (!isStamped(STAMP, wanted) || !existsSync(join(PACKAGE_DIR, "package.json"))) {
       rmSync(STAMP, { force: true });
       const began = performance.now();
-      synchronise(await files(crates));
+      synchronise(await files(crates), PACKAGE_DIR, WWW);
       leaveStamp(STAMP, wanted);
       console.log(`build: the package, in ${((performance.now() - began) / 1000).toFixed(1)} s`);
     }
@@ -129,7 +134,7 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
   for (const file of ["README.md", "LICENSE-APACHE", "LICENSE-MIT"])
     found.set(file, readFileSync(join(ROOT, file)));
   for (const file of DOCUMENTS) found.set(file, readFileSync(join(ROOT, "docs", file)));
-  found.set("package.json", json(manifest([...found.keys()])));
+  found.set("package.json", json(manifest([...found.keys(), WWW])));
   return found;
 }
 
@@ -355,13 +360,23 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Makes the package's folder hold these files and no others. One at a time, so that who reads meanwhile finds them. */
-function synchronise(wanted: Files): void {
-  const old = existsSync(PACKAGE_DIR)
-    ? readdirSync(PACKAGE_DIR, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+/** Puts the built page into the package. */
+export function packWww(): void {
+  const found: Files = new Map();
+  for (const entry of readdirSync(WWW_DIR, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (entry.isFile()) found.set(relative(WWW_DIR, file), readFileSync(file));
+  }
+  synchronise(found, join(PACKAGE_DIR, WWW));
+}
+
+/** Makes a folder hold these files and no others. One at a time, so that who reads meanwhile finds them. */
+function synchronise(wanted: Files, folder: string, kept?: string): void {
+  const old = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     : [];
   for (const [path, content] of wanted) {
-    const file = join(PACKAGE_DIR, path);
+    const file = join(folder, path);
     const bytes = Buffer.from(content as Uint8Array);
     if (existsSync(file) && readFileSync(file).equals(bytes)) continue;
     mkdirSync(dirname(file), { recursive: true });
@@ -370,8 +385,8 @@ function synchronise(wanted: Files): void {
     renameSync(`${file}.new`, file);
   }
   for (const { parentPath, name } of old) {
-    const path = relative(PACKAGE_DIR, join(parentPath, name));
-    if (!wanted.has(path)) rmSync(join(PACKAGE_DIR, path), { force: true });
+    const path = relative(folder, join(parentPath, name));
+    if (!wanted.has(path) && path.split("/")[0] !== kept) rmSync(join(folder, path), { force: true });
   }
 }
 

@@ -1,4 +1,5 @@
-// `make run`: the service on this machine, on the Workers runtime with an embedded D1, until Ctrl-C.
+// `make run`: the service on this machine, on the Workers runtime with an embedded D1, and the simulator and the console beside it,
+// until Ctrl-C.
 //
 //   PORT                   where to listen (3050)
 //   API_KEY                the key that callers must send (dev_secret)
@@ -19,6 +20,7 @@ import { join, resolve } from "node:path";
 import { buildWorker } from "./build.ts";
 import { ROOT } from "./paths.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
+import { buildPackageForWww, buildWww } from "./www.ts";
 
 const HOST = process.env["HOST"] ?? "127.0.0.1";
 
@@ -129,6 +131,8 @@ async function main(): Promise<void> {
     throw new Refusal(`the folder ${data} cannot be used: ${String(error)}`);
   }
   buildWorker();
+  await buildPackageForWww();
+  await buildWww();
 
   const stopping = new AbortController();
   const settings: Record<string, string> = {
@@ -143,7 +147,7 @@ async function main(): Promise<void> {
     const value = process.env[name];
     if (value !== undefined) settings[name] = value;
   }
-  const runtime = await startRuntime({ port, host: HOST, data, settings, onLog: log });
+  const runtime = await startRuntime({ port, host: HOST, data, settings, onLog: log, www: true });
 
   // In development the Worker brings the database up to its schema with its first request.
   // Settings that contradict each other are said here as well.
@@ -157,6 +161,7 @@ async function main(): Promise<void> {
   }
 
   log(`Statewright listens on ${runtime.url} (database in ${data}; Ctrl-C stops it). Try:`);
+  log(`  ${runtime.url}/ in a browser: the simulator and the console`);
   const authorization = key === "" ? "" : ` -H 'Authorization: Bearer ${key}'`;
   log(`  curl ${runtime.url}/api/machines${authorization} -H 'X-Tenant-Id: demo'`);
 

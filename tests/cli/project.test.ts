@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
-import { COMPATIBILITY_DATE } from "../../scripts/runtime.ts";
+import { COMPATIBILITY_DATE, RUN_WORKER_FIRST } from "../../scripts/runtime.ts";
 import { ended, Folder, ORDER } from "./support.ts";
 
 const files = (folder: Folder) =>
@@ -24,6 +24,8 @@ test("a project, `dev` and the service of this repository ask for one behaviour 
     const text = readFileSync(join(ROOT, place), "utf8");
     const dates = [...text.matchAll(/compatibility_date = "([^"]*)"/gi)].map(([, date]) => date);
     assert.deepEqual(dates, [COMPATIBILITY_DATE], place);
+    const first = /run_worker_first[ =:]+(\[.*\])/.exec(text)?.[1] ?? "";
+    assert.deepEqual(JSON.parse(first), RUN_WORKER_FIRST, place);
   }
 });
 
@@ -148,9 +150,12 @@ test(
     assert.match(first.said, /^registered `order` for tenant `shop`\nStatewright listens on /);
     assert.match(
       first.said,
-      /\(database in \.statewright; Ctrl-C stops it\)\. Try:\n {2}curl \S+ -H 'Authorization: Bearer sesame'/,
+      /\(database in \.statewright; Ctrl-C stops it\)\. Try:\n {2}\S+\/ in a browser: .*\n {2}curl \S+ -H 'Authorization: Bearer sesame'/,
     );
     assert.equal((await first.ask("GET", "/api/machines", undefined, "wrong")).status, 401);
+    const page = await first.ask("GET", "/");
+    assert.match(page.headers.get("content-security-policy") ?? "", /script-src 'self'/);
+    assert.match(await page.text(), /<title>Statewright<\/title>/);
     assert.equal((await first.ask("POST", "/api/machines/order/entities", { entity_id: "o-1" })).status, 201);
     for (let tries = 0; ; tries += 1) {
       const { current_state: state } = (await (

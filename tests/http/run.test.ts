@@ -114,6 +114,8 @@ test("it starts in under 10 s, scans for timers, stops on Ctrl-C, and keeps its 
   assert.ok(Date.now() - began < 10_000, `${Date.now() - began} ms`);
   await first.says(/curl http/);
   assert.equal(url, `http://127.0.0.1:${settings.PORT}`);
+  assert.ok(first.output().includes(`  ${url}/ in a browser`));
+  assert.match(await (await fetch(`${url}/`)).text(), /<title>Statewright<\/title>/);
 
   const blink = {
     machine_id: "blink",

@@ -23,6 +23,8 @@ export interface RuntimeOptions {
 export interface Runtime {
   /** Where it listens, without a slash at the end. */
   readonly url: string;
+  /** Where the simulator and the console are; the package of a repository may be without. */
+  readonly page: string | undefined;
   /** Runs the cron handler: one pass over timers and outbox. */
   scheduled(): Promise<void>;
   stop(): Promise<void>;
@@ -44,6 +46,15 @@ interface MiniflareModule {
 }
 
 const COMPATIBILITY_DATE = "2026-11-01";
+
+/** The simulator and the console: files, but for the page, which the Worker gives a nonce. */
+const ASSETS = {
+  directory: PACKAGE.www,
+  binding: "ASSETS",
+  run_worker_first: ["/", "/index.html"],
+  // Versions before 5 know the paths by this alone.
+  routerConfig: { has_user_worker: true, static_routing: { user_worker: ["/", "/index.html"] } },
+};
 
 /** Miniflare as the project has it: by itself, or through wrangler. */
 async function miniflareOf(project: string): Promise<MiniflareModule> {
@@ -90,6 +101,7 @@ export async function startRuntime(project: string, options: RuntimeOptions): Pr
     port: options.port,
     bindings: options.settings,
     d1Databases: { DB: "statewright" },
+    ...(existsSync(PACKAGE.www) ? { assets: ASSETS } : {}),
     // Nothing is looked up on the network for a local run.
     cf: false,
     telemetry: { enabled: false },
@@ -111,6 +123,7 @@ export async function startRuntime(project: string, options: RuntimeOptions): Pr
     const worker = await miniflare.getWorker();
     return {
       url,
+      page: existsSync(PACKAGE.www) ? `${url}/` : undefined,
       async scheduled() {
         await worker.scheduled({ scheduledTime: new Date(Date.now() - 60_000), cron: "* * * * *" });
       },

@@ -13,6 +13,8 @@ export const PACKAGE = {
   templates: at("templates"),
   /** The prebuilt Worker. */
   worker: at("worker"),
+  /** The simulator and the console. */
+  www: at("www"),
 } as const;
 
 /** The package's version. */

@@ -28,7 +28,7 @@ export const dev: Command = {
   summary: "runs the service on this machine, with a local D1 and its timers, until Ctrl-C",
   usage: ["dev [<file>...] [--port <port>] [--data <folder>]"],
   about: [
-    "Runs the prebuilt Worker on the Workers runtime that wrangler brings, over a D1 in a folder. The local runtime fires no cron triggers, so `dev` drives timers and outbox itself. Definitions that are named are registered at the start; where one has changed, it gets a new revision.",
+    "Runs the prebuilt Worker on the Workers runtime that wrangler brings, over a D1 in a folder; the simulator and the console are at `/`. The local runtime fires no cron triggers, so `dev` drives timers and outbox itself. Definitions that are named are registered at the start; where one has changed, it gets a new revision.",
     "Variables are those of the Worker. They are taken from `.dev.vars`, as wrangler does, and from --set. Webhooks may go to this machine. It runs the service alone: routes of your own are run by `wrangler dev`, which drives no timers.",
   ],
   options: {
@@ -103,6 +103,8 @@ export const dev: Command = {
       output.line(
         `Statewright listens on ${style.bold(runtime.url)} (database in ${folder.startsWith("..") ? data : folder}; Ctrl-C stops it). Try:`,
       );
+      if (runtime.page !== undefined)
+        output.line(`  ${runtime.page} in a browser: the simulator and the console`);
       const authorization = key === "" ? "" : ` -H 'Authorization: Bearer ${key}'`;
       output.line(`  curl ${runtime.url}/api/machines${authorization} -H 'X-Tenant-Id: ${tenant}'`);
       await drive(runtime, seconds, stop.signal, output);
