@@ -22,7 +22,7 @@ import { checkScenario, type Scenario } from "statewright";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 
 import { PACKAGE_DIR, ROOT } from "../../scripts/paths.ts";
-import { COMPATIBILITY_DATE } from "../../scripts/runtime.ts";
+import { COMPATIBILITY_DATE, RUN_WORKER_FIRST } from "../../scripts/runtime.ts";
 import { createClient, StatewrightError } from "../../src/js/lib/client.ts";
 import { blocks, read } from "../docs/markdown.ts";
 import { order } from "../http/support.ts";
@@ -252,6 +252,37 @@ test("hooks answer before the service and after it, and what they do not touch i
     assert.ok(tries < 100, "a handler of another kind");
     await new Promise((wait) => setTimeout(wait, 50));
   }
+});
+
+test("the page is at /, and a hook that answers there comes before it", async () => {
+  const hooks = `import { createWorker } from "statewright/worker";
+export default createWorker({
+  async fetch(request, env, context, next) {
+    if (new URL(request.url).pathname !== "/index.html") return next();
+    const page = await next();
+    return new Response("mine, in place of " + page.headers.get("content-type"));
+  },
+});`;
+  const folder = project("paged", { "src/index.ts": hooks });
+  const toml = readFileSync(join(folder, "wrangler.toml"), "utf8");
+  const directory = /^directory = "(.*)"$/m.exec(toml)?.[1] ?? "";
+  const assets = {
+    directory: join(folder, directory),
+    binding: "ASSETS",
+    run_worker_first: RUN_WORKER_FIRST,
+  };
+  const { url, shown } = await deploy(folder, {
+    assets: { ...assets, routerConfig: { has_user_worker: true } },
+  });
+  assert.match(shown, /env\.ASSETS/);
+  const page = await fetch(`${url}/`);
+  assert.match(page.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'$/);
+  const [, script = ""] = /<script [^>]*src="\.(\/assets\/[^"]+)"/.exec(await page.text()) ?? [];
+  const entry = await fetch(url + script);
+  assert.equal(entry.status, 200);
+  assert.match(entry.headers.get("cache-control") ?? "", /immutable/);
+  assert.equal(await (await fetch(`${url}/index.html`)).text(), "mine, in place of text/html; charset=utf-8");
+  assert.equal((await fetch(`${url}/api/machines`)).status, 401);
 });
 
 /** A Worker of docs/worker-package.md, by what its code has. */
