@@ -48,6 +48,7 @@ check: setup
 	$(TSC) -p .
 	$(TSC) -p tests/types
 	$(TSC) -p www
+	$(TSC) -p tests/www
 	$(NODE) scripts/openapi-types/node_modules/typescript/bin/tsc -p tests/types
 	node_modules/.bin/prettier --check --log-level warn .
 

@@ -1,12 +1,13 @@
 import { defineConfig } from "vite";
 
+import { offline } from "./build/offline.ts";
 import { policy } from "./build/policy.ts";
 import { wasmFiles } from "./build/wasm-files.ts";
 
 export default defineConfig({
   // Whatever folder it is served from.
   base: "./",
-  plugins: [policy(), wasmFiles()],
+  plugins: [policy(), wasmFiles(), offline()],
   // The package is linked, not installed: its modules are sources like the page's own.
   optimizeDeps: { exclude: ["statewright"] },
   resolve: { preserveSymlinks: true },

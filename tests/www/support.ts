@@ -44,12 +44,15 @@ export class Stage {
       reducedMotion: "reduce",
       locale: "en-GB",
       timezoneId: "UTC",
+      // tests/www/offline.test.ts has them: elsewhere all files would be fetched again by each page.
+      serviceWorkers: "block",
       ...options,
     });
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const complaints: string[] = [];
     page.on("console", (message) => {
+      if (message.text() === "Service Worker registration blocked by Playwright") return;
       if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));

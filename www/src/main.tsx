@@ -7,7 +7,9 @@ import { render } from "preact";
 
 import { App } from "./app/app.tsx";
 import { applyTheme } from "./app/theme.ts";
+import { registerOffline } from "./offline/register.ts";
 
 applyTheme();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);
+registerOffline();
