@@ -15,5 +15,5 @@ export const PACKAGE_DIR = join(ROOT, "build", "package");
 /** The WebAssembly of the package, a folder a crate. */
 export const WASM_DIR = join(ROOT, "build", "wasm");
 
-/** The built simulator and console: static files. */
-export const WWW_DIR = join(ROOT, "build", "www");
+/** The built simulator and console: static files. The variable names a build that was made elsewhere, and is taken as it is. */
+export const WWW_DIR = process.env["WWW_DIR"] ?? join(ROOT, "build", "www");
