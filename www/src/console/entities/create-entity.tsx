@@ -1,0 +1,77 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+
+import { Button } from "../../parts/button.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { Dialog, tell } from "../../parts/overlays.tsx";
+import { lazyView } from "../lazy-view.tsx";
+import { visit } from "../place.ts";
+import { client } from "../service.ts";
+
+const JsonEditor = lazyView("the editor", () =>
+  import("../../editor/editor.tsx").then((of) => of.JsonEditor),
+);
+
+/** Makes an entity, and goes to it. */
+export function CreateEntity({ machine, onClose }: { machine: string; onClose: () => void }): JSX.Element {
+  const [id, setId] = useState("");
+  const [context, setContext] = useState("{}");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      const { entity_id } = await client().entities.create(machine, {
+        entity_id: id,
+        context: read(context),
+      });
+      tell(`${entity_id} is made`);
+      onClose();
+      visit(["entity", machine, entity_id]);
+    } catch (refused) {
+      setError(refused);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title="Create an entity" onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void submit(event)}>
+        <TextField
+          label="Id"
+          value={id}
+          onInput={setId}
+          required
+          hint="Any text without control characters"
+        />
+        <div class="con-context">
+          <JsonEditor value={context} onChange={setContext} schema="none" label="Context" />
+        </div>
+        <p class="field-hint">
+          It starts in the initial state of the newest revision, and knows this context.
+        </p>
+        {error !== undefined && <Failure error={error} what="The entity was not made" />}
+        <div class="dialog-actions">
+          <Button onClick={onClose}>Leave it</Button>
+          <Button type="submit" kind="primary" busy={busy}>
+            Create
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function read(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Error("the context is no JSON object");
+  return Object.fromEntries(Object.entries(value));
+}

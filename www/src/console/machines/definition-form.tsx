@@ -1,0 +1,124 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import { StatewrightError } from "statewright/client";
+
+import { JsonEditor } from "../../editor/editor.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { problemsOf, useJudgement } from "./validation.ts";
+
+export interface DefinitionFormProps {
+  /** What the editor begins with. */
+  readonly text: string;
+  readonly label: string;
+  /** The machine's id, where it is settled. */
+  readonly machine?: string;
+  readonly names: readonly string[];
+  /** What is asked beside the definition. */
+  readonly children?: ComponentChildren;
+  /** What the button that sends it says. */
+  readonly action: string;
+  readonly what: string;
+  /** Sends it. */
+  readonly onSend: (definition: object) => Promise<void>;
+  readonly onCancel: (changed: boolean) => void;
+  /** Shown below the editor: the text as it is now. */
+  readonly beside?: (text: string) => ComponentChildren;
+}
+
+/** A definition that is written and sent: checked by the service on the way, with what it says at the lines it means. */
+export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
+  const { label, machine, names, children, action, what, onSend, onCancel, beside } = props;
+  const [text, setText] = useState(props.text);
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<{ readonly error: unknown; readonly of: string }>();
+  const judged = useJudgement(text, machine);
+  const faults =
+    refused?.of === text && refused.error instanceof StatewrightError
+      ? refused.error.details.faults
+      : undefined;
+  const problems = faults === undefined ? judged.problems : problemsOf({ faults });
+  const send = async (event: Event) => {
+    event.preventDefault();
+    if (judged.definition === undefined) return;
+    setBusy(true);
+    setRefused(undefined);
+    try {
+      await onSend(judged.definition);
+    } catch (error) {
+      setRefused({ error, of: text });
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void send(event)}>
+      <div class="con-editor">
+        <JsonEditor value={text} onChange={setText} problems={problems} label={label} names={names} />
+      </div>
+      <p class="muted" role="status">
+        {verdict(judged.valid, problems.length, judged.definition !== undefined)}
+      </p>
+      {judged.error !== undefined && <Failure error={judged.error} what="Could not check the definition" />}
+      {beside?.(text)}
+      {children}
+      {refused !== undefined && <Refused error={refused.error} what={what} />}
+      <div class="row">
+        <Button
+          type="submit"
+          kind="primary"
+          busy={busy}
+          disabled={judged.definition === undefined || judged.valid === false}
+        >
+          {action}
+        </Button>
+        <Button onClick={() => onCancel(text !== props.text)}>Leave it</Button>
+      </div>
+    </form>
+  );
+}
+
+function verdict(valid: boolean | undefined, problems: number, readable: boolean): string {
+  if (!readable) return "This is no JSON object yet.";
+  if (valid === undefined) return "Checking…";
+  if (!valid) return "The service would refuse this definition: its faults are marked.";
+  return problems === 0
+    ? "The service would take this definition."
+    : "The service would take this definition, with warnings.";
+}
+
+function Refused({ error, what }: { error: unknown; what: string }): JSX.Element {
+  const live = error instanceof StatewrightError ? error.details.live : undefined;
+  return (
+    <>
+      <Failure error={error} what={what} />
+      {live !== undefined && (
+        <div class="notice">
+          <p>These entities have no place in the new revision:</p>
+          <ul class="con-list">
+            {live.map(({ region, state, entities }) => (
+              <li key={JSON.stringify([region, state])}>
+                <strong>{entities >= 1000 ? "1,000 or more" : entities}</strong> in{" "}
+                {state === null ? (
+                  <>
+                    no state of the new region <code>{region}</code>
+                  </>
+                ) : (
+                  <>
+                    <code>{state}</code>
+                    {region !== "_" && (
+                      <>
+                        {" "}
+                        of region <code>{region}</code>
+                      </>
+                    )}
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+          <p>Give the definition these states back, or let the entities stay on the revision they run by.</p>
+        </div>
+      )}
+    </>
+  );
+}
