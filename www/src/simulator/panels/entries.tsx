@@ -1,0 +1,130 @@
+import type { JSX } from "preact";
+import type { JsonDefinition, RegionEntry, SimulatedEntity } from "statewright";
+
+import { delayOf, durationText, guardText } from "../../diagram/guard.ts";
+import { Table } from "../../parts/table.tsx";
+import { moment, span } from "../../parts/time.tsx";
+import type { Model } from "../model.ts";
+import { EntityName } from "./entity-name.tsx";
+import { livingBelow, nameOf } from "./forest.ts";
+import { short } from "./short.ts";
+
+/** The current entries of the entity that is looked at and of what lives below it, with their timers. */
+export function EntriesPanel({ model }: { model: Model }): JSX.Element {
+  const view = model.view.value;
+  if (view?.tree === undefined) return <p class="empty">There is no entity.</p>;
+  const living = livingBelow(view);
+  return (
+    <div class="stack">
+      {living.map((entity) => (
+        <Entries
+          key={nameOf(entity)}
+          entity={entity}
+          definition={model.definitions.value.find(({ machine_id }) => machine_id === entity.machine_id)}
+          now={view.now}
+          model={model}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface EntriesProps {
+  readonly entity: SimulatedEntity;
+  readonly definition: JsonDefinition | undefined;
+  readonly now: number;
+  readonly model: Model;
+}
+
+function Entries({ entity, definition, now, model }: EntriesProps): JSX.Element {
+  const entries = Object.entries(entity.region_entries);
+  const flat = entries.length === 1 && entries[0]?.[0] === "_";
+  return (
+    <section>
+      <h3 class="sim-entity-head">
+        <EntityName model={model} entity={entity} />
+        <span class="muted">version {entity.state_version}</span>
+      </h3>
+      <Table
+        caption={`Entries of ${short(entity.entity_id)}`}
+        rows={entries}
+        keyOf={([region]) => region}
+        empty="It has no region."
+        columns={[
+          ...(flat
+            ? []
+            : [{ head: "Region", cell: ([region]: (typeof entries)[number]) => short(region, 60) }]),
+          { head: "State", cell: ([, entry]) => <b>{short(entry.state, 60)}</b> },
+          { head: "Entry", cell: ([, entry]) => entry.seq, align: "end" },
+          { head: "Since", cell: ([, entry]) => <Since entry={entry} now={now} /> },
+          {
+            head: "Timer",
+            cell: ([region, entry]) => (
+              <Timers entry={entry} now={now} rules={rulesOf(definition, region, entry.state)} />
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Since({ entry, now }: { entry: RegionEntry; now: number }): JSX.Element {
+  return (
+    <>
+      {moment(entry.entered_at)} <span class="muted">{span(now - entry.entered_at)} ago</span>
+    </>
+  );
+}
+
+interface TimersProps {
+  readonly entry: RegionEntry;
+  readonly now: number;
+  readonly rules: readonly string[];
+}
+
+function Timers({ entry, now, rules }: TimersProps): JSX.Element {
+  const { due_at, parked } = entry;
+  return (
+    <div class="sim-timer">
+      {due_at === undefined ? (
+        <span class="muted">{rules.length === 0 ? "none" : "none is armed"}</span>
+      ) : (
+        <span>
+          <b class="sim-timer-left">
+            {due_at > now ? `in ${span(due_at - now)}` : `overdue by ${span(now - due_at)}`}
+          </b>{" "}
+          <span class="muted">at {moment(due_at)}</span>
+        </span>
+      )}
+      {parked !== undefined && (
+        <span class="sim-timer-parked">
+          <span class="badge badge-bad">parked</span> {short(parked, 300)}
+        </span>
+      )}
+      {rules.map((rule) => (
+        <span key={rule} class="muted" title={short(rule, 500)}>
+          {short(rule)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** The timeouts that the definition has for a state, in words. */
+function rulesOf(definition: JsonDefinition | undefined, region: string, state: string): readonly string[] {
+  const rules = definition?.transitions.filter(
+    (transition) =>
+      transition.on === "$timeout" && transition.from === state && (transition.region ?? "_") === region,
+  );
+  return (rules ?? []).map(({ guard, to, description }) => {
+    const delay = delayOf(guard);
+    const condition = guardText(guard);
+    return [
+      `after ${delay === undefined ? "a delay" : durationText(delay)}`,
+      condition === undefined ? "" : ` if ${condition}`,
+      ` → ${to}`,
+      description == null ? "" : `: ${description}`,
+    ].join("");
+  });
+}
