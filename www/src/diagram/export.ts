@@ -1,0 +1,113 @@
+// The drawing as files that stand alone: what the page's styles make of it is written into its elements.
+
+/** What of an element's style is written, as SVG names it. */
+const WRITTEN = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "stroke-opacity",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+] as const;
+
+/** Attributes that are the page's own. */
+const DROPPED = ["class", "tabindex", "data-key", "data-width", "data-height", "role", "aria-current", "aria-hidden", "aria-label"];
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+const MARGIN = 16;
+/** The most pixels of a side, and of all: more is no canvas in some browsers. */
+const LONGEST = 8192;
+
+export interface Drawn {
+  readonly text: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** All of a drawing as an SVG document. */
+export function svgOf(drawing: SVGSVGElement, title: string): Drawn {
+  const content = drawing.querySelector<SVGGElement>(".diagram-content");
+  const width = Math.ceil(Number(content?.dataset["width"] ?? 0)) + 2 * MARGIN;
+  const height = Math.ceil(Number(content?.dataset["height"] ?? 0)) + 2 * MARGIN;
+  const root = document.createElementNS(NAMESPACE, "svg");
+  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  root.setAttribute("width", String(width));
+  root.setAttribute("height", String(height));
+  const named = document.createElementNS(NAMESPACE, "title");
+  named.textContent = title;
+  const ground = document.createElementNS(NAMESPACE, "rect");
+  ground.setAttribute("width", String(width));
+  ground.setAttribute("height", String(height));
+  ground.setAttribute("fill", getComputedStyle(drawing).backgroundColor);
+  root.append(named, ground);
+  if (content !== null) {
+    const copy = plain(content);
+    copy?.setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
+    if (copy !== undefined) root.append(copy);
+  }
+  return { text: new XMLSerializer().serializeToString(root), width, height };
+}
+
+/** A copy with its style as attributes; of what is not seen, none. */
+function plain(element: Element): Element | undefined {
+  const style = getComputedStyle(element);
+  if (style.display === "none" || element.classList.contains("diagram-toggle") || element.classList.contains("diagram-ring")) return undefined;
+  const copy = element.cloneNode(false);
+  if (!(copy instanceof Element)) return undefined;
+  for (const name of DROPPED) copy.removeAttribute(name);
+  if (!(element instanceof SVGGElement) && !(element instanceof SVGTitleElement)) {
+    for (const name of WRITTEN) {
+      const value = style.getPropertyValue(name);
+      if (value !== "" && value !== "none" || name === "fill" || name === "stroke") copy.setAttribute(name, value);
+    }
+  }
+  for (const child of element.childNodes) {
+    const inside = child instanceof Element ? plain(child) : child.cloneNode(false);
+    if (inside !== undefined) copy.appendChild(inside);
+  }
+  return copy;
+}
+
+/** A drawing as a picture, two pixels for each of the page's, or fewer where it is very large. */
+export async function pngOf({ text, width, height }: Drawn): Promise<Blob> {
+  const scale = Math.min(2, LONGEST / Math.max(width, height));
+  const image = new Image();
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  try {
+    image.src = url;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve, reject) => {
+      canvas.toBlob((blob) => (blob === null ? reject(new Error("the picture is too large")) : resolve(blob)), "image/png");
+    });
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Gives the user a file. */
+export function saveAs(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The download has begun by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A name that every file system takes. */
+export function fileName(name: string, ending: string): string {
+  const plainName = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "").slice(0, 80);
+  return `${plainName === "" ? "diagram" : plainName}.${ending}`;
+}

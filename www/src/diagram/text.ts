@@ -1,0 +1,121 @@
+// The diagram in words: what its drawing shows, for those who read or hear it.
+
+import type { EdgeNode, Graph, JoinNode, LineNode, MachineNode, StateNode } from "./graph.ts";
+import { cut } from "./layout.ts";
+import type { Marks } from "./marks.ts";
+
+/** In words, a name may be longer than in the drawing. */
+const WORDS = 120;
+
+/** A name in words. */
+export function nameText(name: string): string {
+  return cut(name, WORDS);
+}
+
+function counted(count: number, one: string, more: string): string {
+  return `${count} ${count === 1 ? one : more}`;
+}
+
+/** What leads along a line: its event or delay, and its condition. */
+export function lineWords({ kind, text, guard, broadcast }: LineNode): string {
+  const what = kind === "event" ? `on ${nameText(text)}` : kind === "timeout" ? `after ${text}` : `when the child ends in ${nameText(text)}`;
+  return `${what}${guard === undefined ? "" : ` if ${nameText(guard)}`}${broadcast ? ", in all regions" : ""}`;
+}
+
+/** What a state is besides its name. */
+export function stateWords(state: StateNode, marks: Marks): readonly string[] {
+  const light = marks.lights.get(state.key);
+  const count = marks.counts.get(state.key);
+  const words: string[] = [];
+  if (light === "current") words.push("current");
+  if (light === "ended") words.push("where it ended");
+  if (state.initial) words.push("initial");
+  if (state.final) words.push("final");
+  if (count !== undefined) words.push(counted(count, "entity", "entities"));
+  if (state.child !== undefined) {
+    words.push(`runs ${nameText(state.child.machine_id)}${state.child.managed ? "" : " (legacy)"}`);
+  }
+  return words;
+}
+
+/** What a join waits for, and what it does. */
+export function joinWords({ when, target, level }: JoinNode): string {
+  const states = when.map(({ region, name }) => `${nameText(region)} is ${nameText(name)}`);
+  return `${level ? "While" : "When"} ${states.join(" and ")}: ${nameText(target.region)} to ${nameText(target.name)}`;
+}
+
+/** The whole in one or two sentences, and what is current and was just taken. */
+export function summaryOf({ root, states, transitions, joins }: Graph, marks: Marks): string {
+  const parts = [
+    root.parallel ? counted(root.regions.length, "region", "regions") : "",
+    counted(states.size, "state", "states"),
+    counted(transitions, "transition", "transitions"),
+    joins === 0 ? "" : counted(joins, "join", "joins"),
+  ].filter((part) => part !== "");
+  const current = [...states.values()].filter(({ key }) => marks.lights.get(key) === "current");
+  const where = current.slice(0, 12).map(({ machine_id, region, name }) => {
+    const place = [machine_id === root.machine_id ? "" : nameText(machine_id), region === "_" ? "" : nameText(region)];
+    return [...place.filter((part) => part !== ""), nameText(name)].join(" ");
+  });
+  return [
+    `${nameText(root.machine_id)}: ${parts.join(", ")}.`,
+    where.length === 0 ? "" : `Current: ${where.join("; ")}.`,
+    ...marks.taken.slice(0, 6).map((taken) => `Taken: ${cut(taken, 2 * WORDS)}.`),
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+/** Past this, the summary does not list the transitions as well. */
+const LISTED = 40;
+
+/** The summary and, of a machine that is not large, all its transitions. */
+export function descriptionOf(graph: Graph, marks: Marks): string {
+  const summary = summaryOf(graph, marks);
+  if (graph.transitions > LISTED) return `${summary} The text view lists all transitions.`;
+  return [summary, ...sentences(graph.root)].join(" ");
+}
+
+function* sentences(machine: MachineNode): Iterable<string> {
+  for (const region of machine.regions) {
+    for (const { from, to, lines } of region.edges) {
+      for (const line of lines) yield `${nameText(from.name)} ${lineWords(line)} to ${nameText(to.name)}.`;
+    }
+    for (const { child } of region.states) {
+      if (child?.inside !== undefined) yield* sentences(child.inside);
+    }
+  }
+  for (const join of machine.joins) yield `${joinWords(join)}.`;
+}
+
+/** What leads out of each state, by its key. */
+export function edgesFrom({ root }: Graph): ReadonlyMap<string, readonly EdgeNode[]> {
+  const leaving = new Map<string, EdgeNode[]>();
+  const collect = (machine: MachineNode) => {
+    for (const { edges, states } of machine.regions) {
+      for (const edge of edges) {
+        const of = leaving.get(edge.from.key) ?? [];
+        leaving.set(edge.from.key, of);
+        of.push(edge);
+      }
+      for (const { child } of states) if (child?.inside !== undefined) collect(child.inside);
+    }
+  };
+  collect(root);
+  return leaving;
+}
+
+/** How many transitions are said with a state. */
+const SAID = 8;
+
+/** A state as it is said when it has the focus. */
+export function stateSaid(state: StateNode, leaving: readonly EdgeNode[], marks: Marks): string {
+  const place = state.region === "_" ? "" : `, region ${nameText(state.region)}`;
+  const words = stateWords(state, marks);
+  const ways = leaving.flatMap(({ to, lines }) => lines.map((line) => `${lineWords(line)} to ${nameText(to.name)}`));
+  const more = ways.length > SAID ? [`and ${ways.length - SAID} more`] : [];
+  const child =
+    state.child?.known !== true ? "" : `. Child ${state.child.inside === undefined ? "closed" : "open"}, Space changes that`;
+  const out = ways.length === 0 ? "" : `. ${[...ways.slice(0, SAID), ...more].join("; ")}`;
+  return `${[`${nameText(state.name)}${place}`, ...words].join(", ")}${out}${child}`;
+}
