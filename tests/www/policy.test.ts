@@ -89,7 +89,6 @@ test("files are sent with the host's headers, and what is no file is the service
     ["POST", "/"],
     ["GET", "/assets/none.js"],
     ["GET", "/_headers"],
-    ["GET", "//"],
   ] as const) {
     const answer = await service.call(method, path);
     assert.deepEqual([answer.status, answer.body?.error.code], [404, "NOT_FOUND"], `${method} ${path}`);
