@@ -14,14 +14,18 @@ export function EntriesPanel({ model }: { model: Model }): JSX.Element {
   const view = model.view.value;
   if (view?.tree === undefined) return <p class="empty">There is no entity.</p>;
   const living = livingBelow(view);
+  const flat = living.every(({ region_entries }) =>
+    Object.keys(region_entries).every((region) => region === "_"),
+  );
   return (
-    <div class="stack">
+    <div class={flat ? "stack sim-entries" : "stack sim-entries sim-entries-regions"}>
       {living.map((entity) => (
         <Entries
           key={nameOf(entity)}
           entity={entity}
           definition={model.definitions.value.find(({ machine_id }) => machine_id === entity.machine_id)}
           now={view.now}
+          flat={flat}
           model={model}
         />
       ))}
@@ -33,12 +37,13 @@ interface EntriesProps {
   readonly entity: SimulatedEntity;
   readonly definition: JsonDefinition | undefined;
   readonly now: number;
+  /** Whether no entity that is shown has regions. */
+  readonly flat: boolean;
   readonly model: Model;
 }
 
-function Entries({ entity, definition, now, model }: EntriesProps): JSX.Element {
+function Entries({ entity, definition, now, flat, model }: EntriesProps): JSX.Element {
   const entries = Object.entries(entity.region_entries);
-  const flat = entries.length === 1 && entries[0]?.[0] === "_";
   return (
     <section>
       <h3 class="sim-entity-head">
@@ -53,7 +58,12 @@ function Entries({ entity, definition, now, model }: EntriesProps): JSX.Element 
         columns={[
           ...(flat
             ? []
-            : [{ head: "Region", cell: ([region]: (typeof entries)[number]) => short(region, 60) }]),
+            : [
+                {
+                  head: "Region",
+                  cell: ([region]: (typeof entries)[number]) => (region === "_" ? "–" : short(region, 60)),
+                },
+              ]),
           { head: "State", cell: ([, entry]) => <b>{short(entry.state, 60)}</b> },
           { head: "Entry", cell: ([, entry]) => entry.seq, align: "end" },
           { head: "Since", cell: ([, entry]) => <Since entry={entry} now={now} /> },
@@ -72,7 +82,8 @@ function Entries({ entity, definition, now, model }: EntriesProps): JSX.Element 
 function Since({ entry, now }: { entry: RegionEntry; now: number }): JSX.Element {
   return (
     <>
-      {moment(entry.entered_at)} <span class="muted">{span(now - entry.entered_at)} ago</span>
+      {moment(entry.entered_at)}{" "}
+      <span class="muted">{now > entry.entered_at ? `${span(now - entry.entered_at)} ago` : "just now"}</span>
     </>
   );
 }

@@ -64,7 +64,7 @@ export function HistoryStep({ step, now, only, subject, definitions, onGo }: His
       {rows.length > 0 && (
         <ul class="sim-rows" aria-label="Rows of its commits">
           {rows.slice(0, ROWS).map((row) => (
-            <Row key={row.id} row={row} subject={subject} definitions={definitions} />
+            <Row key={row.id} row={row} sent={params} subject={subject} definitions={definitions} />
           ))}
           {rows.length > ROWS && <li class="muted">and {rows.length - ROWS} more</li>}
         </ul>
@@ -89,14 +89,18 @@ function Mark({ step, now }: { step: StepView; now: boolean }): JSX.Element | nu
 
 interface RowProps {
   readonly row: SimulatedRow;
+  /** The params of the step, which need not be told again. */
+  readonly sent: object | undefined;
   readonly subject: Subject | undefined;
   readonly definitions: readonly JsonDefinition[];
 }
 
-function Row({ row, subject, definitions }: RowProps): JSX.Element {
+function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
   const { kind, words } = causeOf(row, definitions);
   const own = subject !== undefined && nameOf(subject) === nameOf(row);
   const effects = row.actions_dispatched.length;
+  const params = JSON.stringify(row.event_params);
+  const told = params !== "{}" && params !== JSON.stringify(sent);
   return (
     <li class={`sim-row sim-row-${kind}`}>
       <Icon icon={ICONS[kind]} size={14} />
@@ -111,6 +115,11 @@ function Row({ row, subject, definitions }: RowProps): JSX.Element {
         <span class="sim-row-entity" title={`${short(row.machine_id, 200)} ${short(row.entity_id, 500)}`}>
           {short(row.machine_id, 40)} {short(row.entity_id, 80)}
         </span>
+      )}
+      {told && (
+        <code class="sim-step-params" title={short(params, 1000)}>
+          {short(params)}
+        </code>
       )}
       {effects > 0 && (
         <span class="badge">
