@@ -65,14 +65,14 @@ function Entries({ entity, definition, now, flat, model }: EntriesProps): JSX.El
                 },
               ]),
           { head: "State", cell: ([, entry]) => <b>{short(entry.state, 60)}</b> },
-          { head: "Entry", cell: ([, entry]) => entry.seq, align: "end" },
-          { head: "Since", cell: ([, entry]) => <Since entry={entry} now={now} /> },
           {
             head: "Timer",
             cell: ([region, entry]) => (
               <Timers entry={entry} now={now} rules={rulesOf(definition, region, entry.state)} />
             ),
           },
+          { head: "Since", cell: ([, entry]) => <Since entry={entry} now={now} /> },
+          { head: "Entry", cell: ([, entry]) => entry.seq, align: "end" },
         ]}
       />
     </section>

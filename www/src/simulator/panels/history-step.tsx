@@ -40,26 +40,26 @@ export function HistoryStep({ step, now, only, subject, definitions, onGo }: His
   const params = paramsOf(step);
   const rows = only === undefined ? step.rows : step.rows.filter((row) => nameOf(row) === only);
   return (
-    <li class={step.done ? "sim-step" : "sim-step sim-step-undone"}>
+    <li class={step.done ? "sim-past" : "sim-past sim-past-undone"}>
       <button
         type="button"
-        class="sim-step-head"
+        class="sim-past-head"
         aria-current={now ? "step" : undefined}
         tabIndex={now ? 0 : -1}
         title={now ? "This is what stands" : step.done ? "Undo all that came after" : "Redo up to here"}
         onClick={onGo}
       >
-        <span class="sim-step-words">
+        <span class="sim-past-words">
           {verb} {name !== undefined && <b title={short(name, 500)}>{short(name)}</b>}{" "}
           {rest !== undefined && short(rest)}
         </span>
         {params !== undefined && (
-          <code class="sim-step-params" title={shortJson(params, 1000)}>
+          <code class="sim-past-params" title={shortJson(params, 1000)}>
             {shortJson(params)}
           </code>
         )}
         <Mark step={step} now={now} />
-        <span class="sim-step-at">{moment(step.at)}</span>
+        <span class="sim-past-at">{moment(step.at)}</span>
       </button>
       {rows.length > 0 && (
         <ul class="sim-rows" aria-label="Rows of its commits">
@@ -76,7 +76,7 @@ export function HistoryStep({ step, now, only, subject, definitions, onGo }: His
 function Mark({ step, now }: { step: StepView; now: boolean }): JSX.Element | null {
   const { done, status, op, rows } = step;
   return (
-    <span class="sim-step-marks">
+    <span class="sim-past-marks">
       {status >= 300 && <span class="badge badge-bad">refused, {status}</span>}
       {status < 300 && rows.length === 0 && (op === "transition" || op === "evaluate") && (
         <span class="badge badge-warn">moved nothing</span>
@@ -117,7 +117,7 @@ function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
         </span>
       )}
       {told && (
-        <code class="sim-step-params" title={short(params, 1000)}>
+        <code class="sim-past-params" title={short(params, 1000)}>
           {short(params)}
         </code>
       )}

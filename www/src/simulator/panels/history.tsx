@@ -66,11 +66,11 @@ export function HistoryPanel({ model }: { model: Model }): JSX.Element {
           />
         )}
       </div>
-      <ol class="sim-steps" ref={list} onKeyDown={(event) => moveFocus(event, list.current)}>
+      <ol class="sim-pasts" ref={list} onKeyDown={(event) => moveFocus(event, list.current)}>
         {from === 0 ? (
           <Beginning now={done === 0} onGo={() => goTo(0)} at={steps[0]?.at} />
         ) : (
-          <li class="sim-step-more">
+          <li class="sim-past-more">
             <Button onClick={() => setMore(more + SHOWN)}>Show {Math.min(from, SHOWN)} earlier steps</Button>
           </li>
         )}
@@ -86,7 +86,7 @@ export function HistoryPanel({ model }: { model: Model }): JSX.Element {
           />
         ))}
         {past + SHOWN < fitting.length && (
-          <li class="sim-step-more muted">{fitting.length - past - SHOWN} more that are undone</li>
+          <li class="sim-past-more muted">{fitting.length - past - SHOWN} more that are undone</li>
         )}
       </ol>
     </div>
@@ -103,16 +103,16 @@ function Beginning({
   onGo: () => void;
 }): JSX.Element {
   return (
-    <li class="sim-step">
+    <li class="sim-past">
       <button
         type="button"
-        class="sim-step-head"
+        class="sim-past-head"
         aria-current={now ? "step" : undefined}
         tabIndex={now ? 0 : -1}
         onClick={onGo}
       >
-        <span class="sim-step-words">Beginning</span>
-        {at !== undefined && <span class="sim-step-at">{moment(at)}</span>}
+        <span class="sim-past-words">Beginning</span>
+        {at !== undefined && <span class="sim-past-at">{moment(at)}</span>}
         {now && <span class="badge badge-live">now</span>}
       </button>
     </li>
@@ -121,7 +121,7 @@ function Beginning({
 
 /** The arrow keys go from step to step; Enter, as of any button, goes there in time. */
 function moveFocus(event: KeyboardEvent, list: HTMLOListElement | null): void {
-  const heads = [...(list?.querySelectorAll<HTMLButtonElement>(".sim-step-head") ?? [])];
+  const heads = [...(list?.querySelectorAll<HTMLButtonElement>(".sim-past-head") ?? [])];
   const at = heads.findIndex((head) => head === event.target);
   if (at < 0) return;
   const to = new Map([
