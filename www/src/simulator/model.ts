@@ -7,7 +7,15 @@ import {
   type Signal,
   signal,
 } from "@preact/signals";
-import type { AnyMachine, Explanation, JsonDefinition, Scenario, Simulation, TargetStep } from "statewright";
+import type {
+  AnyMachine,
+  EventDetails,
+  Explanation,
+  JsonDefinition,
+  Scenario,
+  Simulation,
+  TargetStep,
+} from "statewright";
 
 import { EXAMPLES } from "../examples/index.ts";
 import { type Doc, Documents, rootsOf } from "./model-documents.ts";
@@ -26,6 +34,13 @@ export interface Content {
   readonly name?: string | undefined;
   /** Whether it is a live entity that was taken over: said above it, and never shared as it is by accident. */
   readonly fork?: boolean | undefined;
+}
+
+/** An event as it is sent. */
+export interface SentEvent extends EventDetails {
+  readonly type: string;
+  readonly params?: object;
+  readonly target?: readonly TargetStep[];
 }
 
 /** After how many milliseconds without a key an edit is looked at. */
@@ -241,9 +256,14 @@ export class Model {
   /** Why an event would, or would not, move the entity that is looked at. */
   why(event_type: string, params: object, target?: readonly TargetStep[]): Explanation {
     const { value } = this.subject;
-    if (this.#session === undefined || value === undefined) throw new Error("there is no entity");
-    const event = { type: event_type, params, ...(target === undefined ? {} : { target }) };
-    return this.#session.simulation.why(value.machine_id, value.entity_id, event as { type: string; params: object });
+    if (value === undefined) throw new Error("there is no entity");
+    return this.explain(value, { type: event_type, params, ...(target === undefined ? {} : { target }) });
+  }
+
+  /** Why an event would, or would not, move an entity. */
+  explain({ machine_id, entity_id }: Subject, event: SentEvent): Explanation {
+    if (this.#session === undefined) throw new Error("there is no entity");
+    return this.#session.simulation.why(machine_id, entity_id, event);
   }
 
   /** Begins anew with definitions, and with the steps of a scenario; whether it did. What is wrong is kept as `failure`. */

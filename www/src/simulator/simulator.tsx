@@ -1,52 +1,156 @@
 import "./simulator.css";
 
+import { CircleHelp } from "lucide";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import { route } from "../app/route.ts";
 import { Diagram } from "../diagram/diagram.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { loadWasm } from "../wasm/load.ts";
+import { Clock, jump } from "./clock.tsx";
+import { Runner } from "./clock-run.ts";
 import { DefinitionPane } from "./definition-pane.tsx";
 import { EventsPane } from "./events.tsx";
+import { type PaneName, Panes } from "./layout-panes.tsx";
+import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
+import { open } from "./opening.ts";
 import { Panels } from "./panels/panels.tsx";
 import { Toolbar } from "./share/toolbar.tsx";
+import { ShortcutsDialog, useShortcuts } from "./shortcuts.tsx";
+import { SubjectPane } from "./subject.tsx";
+
+interface Running {
+  readonly model: Model;
+  readonly runner: Runner;
+}
+
+/** It stays while the console is looked at. */
+let kept: Running | undefined;
+
+async function begin(): Promise<Running> {
+  await loadWasm();
+  if (kept === undefined) {
+    const model = new Model();
+    kept = { model, runner: new Runner(model) };
+    restoreSizes();
+  }
+  return kept;
+}
 
 /** The simulator: it begins when its WebAssembly is there. */
 export function Simulator(): JSX.Element {
-  const [model, setModel] = useState<Model>();
+  const [running, setRunning] = useState(kept);
   const [failed, setFailed] = useState<unknown>();
+  const [tries, setTries] = useState(0);
   useEffect(() => {
-    loadWasm().then(() => setModel(new Model()), setFailed);
-  }, []);
-  if (failed !== undefined) return <Failure error={failed} what="The simulator could not be loaded." />;
-  if (model === undefined) return <p class="loading">Loading the simulator…</p>;
-  return <Workbench model={model} />;
-}
-
-function Workbench({ model }: { model: Model }): JSX.Element {
+    setFailed(undefined);
+    begin().then(setRunning, setFailed);
+  }, [tries]);
+  if (running !== undefined) return <Workbench {...running} />;
+  if (failed === undefined) return <p class="loading">Loading the simulator…</p>;
   return (
-    <div class="sim">
-      <h1 class="only-read">Simulator</h1>
-      <Toolbar model={model} />
-      <div class="sim-columns">
-        <DefinitionPane model={model} />
-        <div class="sim-middle">
-          <DiagramPane model={model} />
-          <Panels model={model} />
-        </div>
-        <EventsPane model={model} />
-      </div>
+    <div class="sim-failed">
+      <Failure error={failed} what="The simulator could not be loaded." />
+      <Button onClick={() => setTries(tries + 1)}>Try again</Button>
     </div>
   );
 }
 
-function DiagramPane({ model }: { model: Model }): JSX.Element | null {
+function Workbench({ model, runner }: Running): JSX.Element {
+  const [shown, setShown] = useState<PaneName>("events");
+  const [helps, setHelps] = useState(false);
+  const [unopened, setUnopened] = useState<unknown>();
+  const at = route.value;
+  useEffect(() => {
+    void open(model, at).then((error) => {
+      setUnopened(error);
+    });
+  }, [at]);
+  // What nobody sees does not go on.
+  useEffect(() => () => runner.pause(), []);
+  const undo = () => {
+    runner.pause();
+    model.undo();
+  };
+  const redo = () => {
+    runner.pause();
+    model.redo();
+  };
+  useShortcuts({
+    undo,
+    redo,
+    run: () => runner.toggle(),
+    jump: () => jump(model),
+    events: () => {
+      setShown("events");
+      // After the pane is shown.
+      requestAnimationFrame(() => document.getElementById("sim-events-head")?.focus());
+    },
+    help: () => setHelps(true),
+  });
+  return (
+    <div class="sim">
+      <h1 class="only-read">Simulator</h1>
+      <div class="sim-bar">
+        <Toolbar model={model} />
+        <IconButton icon={CircleHelp} label="Keyboard shortcuts" onClick={() => setHelps(true)} />
+      </div>
+      <Banners model={model} unopened={unopened} onDismiss={() => setUnopened(undefined)} />
+      <Panes
+        shown={shown}
+        onShow={setShown}
+        definition={<DefinitionPane model={model} />}
+        diagram={<DiagramPane model={model} />}
+        history={<Panels model={model} />}
+        events={
+          <>
+            <SubjectPane model={model} onUndo={undo} onRedo={redo} />
+            <Clock model={model} runner={runner} />
+            <EventsPane model={model} />
+          </>
+        }
+      />
+      {helps && <ShortcutsDialog onClose={() => setHelps(false)} />}
+    </div>
+  );
+}
+
+interface BannersProps {
+  readonly model: Model;
+  /** Why the address could not be opened. */
+  readonly unopened: unknown;
+  readonly onDismiss: () => void;
+}
+
+function Banners({ model, unopened, onDismiss }: BannersProps): JSX.Element {
+  const fork = model.fork.value;
+  return (
+    <>
+      {fork !== undefined && (
+        <p class="sim-banner sim-banner-fork" role="note">
+          A fork of <strong>{fork}</strong>: no effects are sent, and the entity itself stays as it is.
+        </p>
+      )}
+      {unopened !== undefined && (
+        <div class="sim-banner">
+          <Failure error={unopened} what="This could not be opened. The simulator is as it was." />
+          <Button onClick={onDismiss}>Dismiss</Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function DiagramPane({ model }: { model: Model }): JSX.Element {
   const definitions = model.definitions.value;
   const subject = model.subject.value;
-  const definition = definitions.find(({ machine_id }) => machine_id === subject?.machine_id) ?? definitions[0];
-  if (definition === undefined) return null;
+  const named = definitions.find(({ machine_id }) => machine_id === subject?.machine_id);
+  const definition = named ?? definitions[0];
   const view = model.view.value;
+  if (definition === undefined) return <p class="empty">There is no machine without faults yet.</p>;
   return (
     <Diagram
       definition={definition}

@@ -1,0 +1,30 @@
+// What the last step did, in a line.
+
+import type { SimulatedRow } from "statewright";
+
+import { stepWords } from "./panels/history-words.ts";
+import type { StepView, View } from "./model-session.ts";
+
+function moveText({ region, from_state, to_state }: SimulatedRow): string {
+  return `${region === "_" ? "" : `${region}: `}${from_state} → ${to_state}`;
+}
+
+function cameOf({ op, rows, status }: StepView): string {
+  if (status >= 300) return ", and was refused";
+  const [first] = rows;
+  if (first === undefined) return op === "transition" ? ", and nothing moved" : "";
+  if (op === "adopt") return "";
+  return `: ${moveText(first)}${rows.length > 1 ? `, and ${rows.length - 1} more` : ""}`;
+}
+
+/** The last step that is done: `Step 3 of 5: Sent pay to o-1: placed → paid`. */
+export function stepText({ steps, done }: View): string {
+  const last = steps[done - 1];
+  if (last === undefined) {
+    return steps.length === 0 ? "Nothing was done yet." : `All ${steps.length} steps are undone.`;
+  }
+  const { verb, name, rest } = stepWords(last);
+  const what = [verb, name, rest].filter((part) => part !== undefined).join(" ");
+  const of = done === steps.length ? "" : ` of ${steps.length}`;
+  return `Step ${done}${of}: ${what}${cameOf(last)}`;
+}
