@@ -4,14 +4,20 @@ import type { JSX } from "preact";
 import { IconButton } from "../parts/button.tsx";
 import { codeOf } from "../parts/failure.tsx";
 import { span } from "../parts/time.tsx";
+import type { Connection } from "./service.ts";
 import { paused, readings, refreshAll, setPaused } from "./live.ts";
+
+/** A service's host and path, without the scheme. */
+export function hostOf({ url }: Connection): string {
+  return url.replace(/^https?:\/\//, "").replace(/\/$/, "");
+}
 
 function clockTime(at: number): string {
   return new Date(at).toISOString().slice(11, 19);
 }
 
 /** When what is shown was read, and whether it goes on; all live views of the page together. */
-export function LiveBar(): JSX.Element {
+export function LiveBar({ at }: { at: Connection }): JSX.Element {
   const shown = [...readings.value].map((each) => each.shown.value);
   const ats = shown.flatMap(({ at }) => at ?? []);
   const failed = shown.find(({ error }) => error !== undefined);
@@ -24,6 +30,10 @@ export function LiveBar(): JSX.Element {
   }[state];
   return (
     <div class="con-live" role="group" aria-label="Live refresh">
+      {/* Where there is no room beside the view; it is read out from there. */}
+      <span class="con-live-tenant" aria-hidden="true" title={`${at.tenant} at ${at.url}`}>
+        {at.tenant} <span class="muted">at {hostOf(at)}</span>
+      </span>
       {shown.length > 0 && (
         <>
           <span class={`con-live-state con-live-${state}`} role="status">

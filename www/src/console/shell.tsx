@@ -7,7 +7,7 @@ import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Dialog } from "../parts/overlays.tsx";
-import { LiveBar } from "./live-bar.tsx";
+import { hostOf, LiveBar } from "./live-bar.tsx";
 import { consoleLink, place, visit } from "./place.ts";
 import { type Connection, signOut, switchTenant } from "./service.ts";
 
@@ -56,7 +56,7 @@ export function Shell({ at, view, children }: ShellProps): JSX.Element {
         <Who at={at} />
       </div>
       <div class="con-main">
-        <LiveBar />
+        <LiveBar at={at} />
         <div class="con-view" ref={content} tabIndex={-1}>
           {children}
         </div>
@@ -67,14 +67,13 @@ export function Shell({ at, view, children }: ShellProps): JSX.Element {
 
 function Who({ at }: { at: Connection }): JSX.Element {
   const [switching, setSwitching] = useState(false);
-  const { host } = new URL(at.url);
   return (
     <section class="con-who" aria-label="Signed in">
       <p class="con-who-tenant" title={at.tenant}>
         {at.tenant}
       </p>
       <p class="con-who-host" title={at.url}>
-        {host}
+        {hostOf(at)}
       </p>
       <div class="con-who-actions">
         <Button icon={Users} onClick={() => setSwitching(true)}>

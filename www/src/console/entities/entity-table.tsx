@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { Entity, ListedEntity } from "statewright/client";
 
 import { type Column, Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Ago } from "../ago.tsx";
 import { consoleLink } from "../place.ts";
 
 export interface EntityTableProps {
@@ -46,14 +46,7 @@ function columnsOf(machine: string, now: number | undefined): Column<ListedEntit
     { head: "Revision", align: "end", cell: (row) => (isCorrupt(row) ? "–" : row.revision) },
     {
       head: "Written",
-      cell: (row) =>
-        isCorrupt(row) ? (
-          "–"
-        ) : (
-          <span class="con-whole">
-            <Time at={row.updated_at} {...(now === undefined ? {} : { now })} />
-          </span>
-        ),
+      cell: (row) => (isCorrupt(row) ? "–" : <Ago at={row.updated_at} now={now} />),
     },
   ];
 }

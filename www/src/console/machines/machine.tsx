@@ -10,7 +10,8 @@ import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Ago } from "../ago.tsx";
+import { moment } from "../../parts/time.tsx";
 import { lazyView } from "../lazy-view.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
@@ -161,11 +162,9 @@ function Head({ machine, counts, now }: TabProps & { now: number | undefined }):
         <Fact name="Contract">{contract ?? DEFAULT_CONTRACT}</Fact>
         <Fact name="Entities">{entities.toLocaleString("en")}</Fact>
         <Fact name="Changed">
-          <Time at={updated_at} {...(now === undefined ? {} : { now })} />
+          <Ago at={updated_at} now={now} />
         </Fact>
-        <Fact name="Made">
-          <Time at={created_at} />
-        </Fact>
+        <Fact name="Made">{moment(Math.floor(created_at / 1000) * 1000)}</Fact>
       </dl>
       {failed !== undefined && <Failure {...failed} />}
     </>

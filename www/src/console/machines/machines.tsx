@@ -9,7 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Ago } from "../ago.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
 import { firstRows, pageSize } from "../paging.ts";
@@ -130,11 +130,7 @@ function columnsOf(counts: ReadonlyMap<string, MachineCounts>, now: number | und
     { head: "By state", cell: ({ machine_id }: Listed) => <States counts={counts.get(machine_id)} /> },
     {
       head: "Changed",
-      cell: ({ updated_at }: Listed) => (
-        <span class="con-whole">
-          <Time at={updated_at} {...(now === undefined ? {} : { now })} />
-        </span>
-      ),
+      cell: ({ updated_at }: Listed) => <Ago at={updated_at} now={now} />,
     },
   ];
 }

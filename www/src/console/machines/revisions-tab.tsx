@@ -6,7 +6,7 @@ import { JsonDiff } from "../../editor/diff.tsx";
 import { Button } from "../../parts/button.tsx";
 import { SelectField } from "../../parts/field.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Ago } from "../ago.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
 import { firstRows, pageSize } from "../paging.ts";
@@ -61,7 +61,6 @@ function columnsOf(now: number | undefined) {
   return [
     {
       head: "Revision",
-      align: "end" as const,
       cell: ({ revision }: Revision) => revision,
     },
     {
@@ -83,11 +82,7 @@ function columnsOf(now: number | undefined) {
     },
     {
       head: "Made",
-      cell: ({ created_at }: Revision) => (
-        <span class="con-whole">
-          <Time at={created_at} {...(now === undefined ? {} : { now })} />
-        </span>
-      ),
+      cell: ({ created_at }: Revision) => <Ago at={created_at} now={now} />,
     },
   ];
 }
