@@ -32,9 +32,10 @@ export const LAST = 2 ** 53 - 1;
 
 /** A moment in UTC such as `2026-01-31 12:00`, with seconds and milliseconds if wanted; undefined of anything else. */
 export function momentOf(text: string): number | undefined {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?)?\s*(?:Z|UTC)?$/i.exec(
-    text.trim(),
-  );
+  const parts =
+    /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?)?\s*(?:Z|UTC)?$/i.exec(
+      text.trim(),
+    );
   if (parts === null) return undefined;
   const [, year, month, day, hour = "00", minute = "00", second = "00", rest = "0"] = parts;
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.${rest.padEnd(3, "0")}Z`;

@@ -62,7 +62,13 @@ export function Clock({ model, runner }: { model: Model; runner: Runner }): JSX.
       </div>
       <div class="sim-clock-steps" role="group" aria-label="Step the clock by">
         {STEPS.map(([label, by]) => (
-          <button key={label} type="button" class="sim-clock-step" aria-label={`Step ${label}`} onClick={() => turnTo(model, now + by)}>
+          <button
+            key={label}
+            type="button"
+            class="sim-clock-step"
+            aria-label={`Step ${label}`}
+            onClick={() => turnTo(model, now + by)}
+          >
             +{label}
           </button>
         ))}

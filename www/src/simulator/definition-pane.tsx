@@ -45,7 +45,10 @@ export function DefinitionPane({ model }: { model: Model }): JSX.Element {
           />
         )}
       </div>
-      <p class={model.stale.value ? "sim-definition-note sim-definition-stale" : "sim-definition-note"} role="status">
+      <p
+        class={model.stale.value ? "sim-definition-note sim-definition-stale" : "sim-definition-note"}
+        role="status"
+      >
         {noteOf(model)}
       </p>
     </section>

@@ -25,7 +25,11 @@ export interface EventProps {
   /** The guards of the transitions that could take it: their fields are asked for. */
   readonly guards: readonly unknown[];
   /** Where it leads. */
-  readonly moves: readonly { readonly from: string; readonly to: string; readonly when: string | undefined }[];
+  readonly moves: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly when: string | undefined;
+  }[];
   /** Whether an entity that is not made yet would take it: nothing can be asked of it. */
   readonly unmade?: boolean;
   /** Whose event it is, where that is to be said. */

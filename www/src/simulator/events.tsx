@@ -83,12 +83,7 @@ function definitionOf(definitions: readonly JsonDefinition[], machine: string): 
   return definitions.find(({ machine_id }) => machine_id === machine);
 }
 
-function OfferGroup({
-  model,
-  drafts,
-  group,
-  alone,
-}: Shared & { group: Group; alone: boolean }): JSX.Element {
+function OfferGroup({ model, drafts, group, alone }: Shared & { group: Group; alone: boolean }): JSX.Element {
   const { of, regions, offers } = group;
   const [most, setMost] = useState(PAGE);
   const name = [of.entity_id, regions.join(", ")].filter((part) => part !== "").join(" · ");

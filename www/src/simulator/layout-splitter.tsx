@@ -57,8 +57,7 @@ export function Splitter({ label, size, orientation, before }: SplitterProps): J
       onDblClick={() => set(size.usual)}
       onKeyDown={(event) => {
         const by = moves[event.key];
-        const to =
-          by === undefined ? { Home: size.least, End: size.most }[event.key] : size.value.value + by;
+        const to = by === undefined ? { Home: size.least, End: size.most }[event.key] : size.value.value + by;
         if (to === undefined) return;
         event.preventDefault();
         set(to);

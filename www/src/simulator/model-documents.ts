@@ -176,7 +176,9 @@ export class Documents {
       return made.get(id);
     };
     const all = [...byId.keys()].map(make);
-    this.#compiled = new Map([...made].flatMap(([id, one]) => (one === undefined ? [] : [[id, one] as const])));
+    this.#compiled = new Map(
+      [...made].flatMap(([id, one]) => (one === undefined ? [] : [[id, one] as const])),
+    );
     return all.flatMap((one) => (one === undefined ? [] : [one.machine]));
   }
 

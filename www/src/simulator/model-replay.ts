@@ -30,7 +30,7 @@ export function replayed(
 ): Replayed {
   if (scenario === undefined) return { session: new Session(machines), lost: 0 };
   let steps = scenario.steps.map((step) => renamed(step, names));
-  for (let lost = 0; ; ) {
+  for (let lost = 0; ;) {
     const session = new Session(machines, { ...scenario, steps });
     const told = session.view(undefined).steps;
     const kept = steps.filter((step, index) => (told[index]?.status ?? 200) < 300 || wasRefused(step));

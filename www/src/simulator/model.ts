@@ -1,12 +1,6 @@
 // What the simulator works on: the documents, the simulation that runs by them, and what is to be seen of it.
 
-import {
-  computed,
-  effect,
-  type ReadonlySignal,
-  type Signal,
-  signal,
-} from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type {
   AnyMachine,
   EventDetails,

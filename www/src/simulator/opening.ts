@@ -28,7 +28,9 @@ function openFork(model: Model): unknown {
   const { value } = handover;
   if (value === undefined) {
     const isThere = model.fork.value !== undefined;
-    return isThere ? undefined : new Error("The console handed over nothing. Open the entity from there again.");
+    return isThere
+      ? undefined
+      : new Error("The console handed over nothing. Open the entity from there again.");
   }
   handover.value = undefined;
   return model.load({ ...value, fork: true }) ? undefined : takenFailure(model);

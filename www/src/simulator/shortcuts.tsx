@@ -84,8 +84,8 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }): JSX.Eleme
         ))}
       </dl>
       <p class="muted">
-        They do nothing while you type: the editor and the fields keep their own. In the editor, Escape and then
-        Tab leaves it. Lines between panes move by the arrow keys.
+        They do nothing while you type: the editor and the fields keep their own. In the editor, Escape and
+        then Tab leaves it. Lines between panes move by the arrow keys.
       </p>
       <div class="dialog-actions">
         <Button onClick={onClose}>Close</Button>

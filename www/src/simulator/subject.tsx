@@ -70,7 +70,12 @@ export function SubjectPane({ model, onUndo, onRedo }: SubjectProps): JSX.Elemen
         <p class="sim-subject-last" role="status" title={view === undefined ? "" : stepText(view)}>
           {view === undefined ? "" : stepText(view)}
         </p>
-        <IconButton icon={Undo2} label="Undo the last step" disabled={!view || view.done === 0} onClick={onUndo} />
+        <IconButton
+          icon={Undo2}
+          label="Undo the last step"
+          disabled={!view || view.done === 0}
+          onClick={onUndo}
+        />
         <IconButton
           icon={Redo2}
           label="Redo the next step"
@@ -83,12 +88,19 @@ export function SubjectPane({ model, onUndo, onRedo }: SubjectProps): JSX.Elemen
   );
 }
 
-function statesOf({ current_state }: { current_state: string | { readonly [region: string]: string } }): string[] {
+function statesOf({
+  current_state,
+}: {
+  current_state: string | { readonly [region: string]: string };
+}): string[] {
   if (typeof current_state === "string") return [current_state];
   return Object.entries(current_state).map(([region, state]) => `${region}: ${state}`);
 }
 
-function optionText({ machine_id, entity_id, current_state, instance }: SimulatedEntity, depth: number): string {
+function optionText(
+  { machine_id, entity_id, current_state, instance }: SimulatedEntity,
+  depth: number,
+): string {
   const ended = instance === undefined || instance.ended === undefined ? "" : `, ${instance.status}`;
   return `${"  ".repeat(depth)}${entity_id} · ${machine_id} (${statesText(current_state)}${ended})`;
 }

@@ -36,7 +36,10 @@ function listed(names: Iterable<string>): string {
 export function clauseText({ field, op, expected, seen, source, reason, path }: FailingClause): string {
   const what = field === undefined || op === undefined ? path : `${field} ${signOf(op)} ${short(expected)}`;
   if (source === "absent") return `${what} fails: ${field ?? "it"} is missing`;
-  const found = source === undefined ? undefined : `it is ${short(seen)} in the ${source === "param" ? "params" : "context"}`;
+  const found =
+    source === undefined
+      ? undefined
+      : `it is ${short(seen)} in the ${source === "param" ? "params" : "context"}`;
   const why = [found, reason].filter((part) => part !== undefined).join("; ");
   return why === "" ? `${what} fails` : `${what} fails: ${why}`;
 }
@@ -87,6 +90,7 @@ function fromText(candidates: readonly Candidate[], states: States): string {
 /** A join that waits: what it does, and for what it waits. */
 export function joinText({ target_region, target_state, missing }: Explanation["joins"][number]): string {
   const waits = missing.map(({ region, state, current }) => `${region} to be ${state} (it is ${current})`);
-  const after = waits.length === 0 ? "fired before, and waits to become true anew" : `waits for ${waits.join(" and ")}`;
+  const after =
+    waits.length === 0 ? "fired before, and waits to become true anew" : `waits for ${waits.join(" and ")}`;
   return `${target_region} → ${target_state} ${after}`;
 }
