@@ -12,13 +12,14 @@ function together(earlier: HistoryRow, later: HistoryRow): boolean {
   return later.cause.via !== "timeout";
 }
 
-/** The rows of the last commit, in their order; `newest` has the newest row first. */
-export function lastCommit(newest: readonly HistoryRow[]): readonly HistoryRow[] {
-  const rows: HistoryRow[] = [];
+/** Rows by commit: the newest commit first, the rows of each in their order. `newest` has the newest row first. */
+export function commitsOf(newest: readonly HistoryRow[]): readonly (readonly HistoryRow[])[] {
+  const commits: HistoryRow[][] = [];
   for (const row of newest) {
-    const [later] = rows;
-    if (later !== undefined && !together(row, later)) break;
-    rows.unshift(row);
+    const commit = commits.at(-1);
+    const later = commit?.[0];
+    if (commit !== undefined && later !== undefined && together(row, later)) commit.unshift(row);
+    else commits.push([row]);
   }
-  return rows;
+  return commits;
 }

@@ -1,10 +1,121 @@
-import type { JSX } from "preact";
+import "./entity.css";
 
-/** One entity. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { codeOf, Failure } from "../../parts/failure.tsx";
+import { type Tab, Tabs } from "../../parts/tabs.tsx";
+import { type Family, readFamily, withinTree } from "../fork/definitions.ts";
+import { useLive } from "../live.ts";
+import { place, replacePlace } from "../place.ts";
+import { client } from "../service.ts";
+import { ContextSection } from "./context-section.tsx";
+import { DiagramSection } from "./diagram-section.tsx";
+import { Heading } from "./heading.tsx";
+import { readHistory } from "./history-pages.ts";
+import { HistorySection } from "./history-section.tsx";
+import { OutboxSection } from "./outbox-section.tsx";
+import { ReceiptsSection } from "./receipts-section.tsx";
+import { SendPanel } from "./send/send-panel.tsx";
+import { type Found, readEntity, type Subject } from "./subject.ts";
+import { TimersSection } from "./timers-section.tsx";
+import { TreeSection } from "./tree-section.tsx";
+
+const UNREADABLE = new Map([
+  ["CORRUPT_INSTANCE", "What is stored of this entity cannot be read"],
+  ["NOT_FOUND", "There is no such entity"],
+]);
+
+interface Definitions {
+  readonly family: Family | undefined;
+  readonly error: unknown;
+}
+
+/** The definitions of the tree's machines; read anew where another machine or revision comes in. */
+function useFamily(found: Found | undefined): Definitions {
+  const [read, setRead] = useState<Definitions>({ family: undefined, error: undefined });
+  const names =
+    found &&
+    JSON.stringify(Array.from(withinTree(found.tree), ({ machine_id, revision }) => [machine_id, revision]));
+  useEffect(() => {
+    if (found === undefined) return;
+    const reading = new AbortController();
+    const { signal } = reading;
+    readFamily(client(), found.tree, signal).then(
+      (family) => !signal.aborted && setRead({ family, error: undefined }),
+      (error: unknown) => !signal.aborted && setRead({ family: undefined, error }),
+    );
+    return () => reading.abort();
+  }, [names]);
+  return read;
+}
+
+/** One entity: where it is and how it came there, what it can do now, and what it called for. */
 export function EntityView({ machine, entity }: { machine: string; entity: string }): JSX.Element {
+  const subject: Subject = useMemo(() => ({ machine, entity }), [machine, entity]);
+  const live = useLive((signal) => readEntity(subject, signal), [subject]);
+  const newest = useLive((signal) => readHistory(subject, signal), [subject]);
+  // What is gone is not shown as if it were there; what could not be read this time is.
+  const found = codeOf(live.error) === "NOT_FOUND" ? undefined : live.value;
+  const { family, error } = useFamily(found);
+  const definitions = family?.definitions ?? [];
+
+  const tabs: Tab[] = [
+    {
+      id: "history",
+      label: "History",
+      content: () => <HistorySection subject={subject} newest={newest} definitions={definitions} />,
+    },
+    { id: "outbox", label: "Outbox", content: () => <OutboxSection subject={subject} /> },
+    { id: "receipts", label: "Receipts", content: () => <ReceiptsSection subject={subject} /> },
+  ];
+  if (found !== undefined) {
+    const { tree } = found;
+    tabs.unshift({
+      id: "diagram",
+      label: "Diagram",
+      content: () => {
+        if (error !== undefined) return <Failure error={error} what="Could not read the machine" />;
+        if (family === undefined) return <p class="loading">Reading the machine…</p>;
+        return (
+          <DiagramSection subject={subject} tree={tree} family={family} newest={newest.value?.rows ?? []} />
+        );
+      },
+    });
+    tabs.splice(
+      2,
+      0,
+      { id: "timers", label: "Timers", content: () => <TimersSection subject={subject} tree={tree} /> },
+      { id: "context", label: "Context", content: () => <ContextSection tree={tree} /> },
+      { id: "tree", label: "Tree", content: () => <TreeSection found={found} /> },
+    );
+  }
+  const wanted = place.value.path[3] ?? "";
+  const selected = tabs.find(({ id }) => id === wanted)?.id ?? tabs[0]?.id ?? "";
   return (
-    <h1>
-      {machine} / {entity}
-    </h1>
+    <div class="con-entity">
+      <Heading subject={subject} tree={found?.tree} />
+      {live.error !== undefined && (
+        <Failure
+          error={live.error}
+          what={UNREADABLE.get(codeOf(live.error) ?? "") ?? "Could not read the entity"}
+        />
+      )}
+      {found === undefined && live.error === undefined ? (
+        <p class="loading">Reading the entity…</p>
+      ) : (
+        <div class="con-entity-body">
+          <div class="con-entity-sections card">
+            <Tabs
+              label="Sections of the entity"
+              tabs={tabs}
+              selected={selected}
+              onSelect={(id) => replacePlace(["entity", machine, entity, id])}
+            />
+          </div>
+          {found !== undefined && <SendPanel subject={subject} tree={found.tree} definitions={definitions} />}
+        </div>
+      )}
+    </div>
   );
 }

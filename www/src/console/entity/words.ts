@@ -1,6 +1,6 @@
 // What the service says of an entity, in words. Free of the page, so that it is tested without one.
 
-import type { components, HistoryRow, TransitionResponse } from "statewright/client";
+import type { components, TransitionResponse } from "statewright/client";
 
 type Schemas = components["schemas"];
 
@@ -15,29 +15,6 @@ export function stateText(state: Schemas["StateOrRegions"]): string {
 /** The way to an entity in its tree, as people read it: `b1/ret_b1 › case/settling`. */
 export function pathText(path: readonly Schemas["Step"][]): string {
   return path.map(({ region = "_", state }) => (region === "_" ? state : `${region}/${state}`)).join(" › ");
-}
-
-/** What made a row of the history. */
-export function causeText({ cause, event_type }: HistoryRow): string {
-  const by = cause.by === undefined || cause.by === null ? "" : `, set off by ${cause.by}`;
-  const child = cause.child === undefined ? "a child" : `${cause.child.machine_id} ${cause.child.entity_id}`;
-  switch (cause.via) {
-    case "event":
-      return `The event ${event_type} was sent`;
-    case "timeout":
-      return "The timeout of the state was due";
-    case "join":
-      return `Join ${cause.join ?? "?"} of the definition came together${by}`;
-    case "managed":
-    case "legacy":
-      return `The child ${child} came to its end`;
-    case "cancel":
-      return `Its parent left the state${by}`;
-    case "resume":
-      return `Its parent entered the state again${by}`;
-    default:
-      return cause.via;
-  }
 }
 
 /** What an action of a row called for. */

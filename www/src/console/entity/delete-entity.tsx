@@ -1,0 +1,48 @@
+import type { Entity } from "statewright/client";
+
+import { confirm, tell } from "../../parts/overlays.tsx";
+import { withinTree } from "../fork/definitions.ts";
+import { visit } from "../place.ts";
+import { client } from "../service.ts";
+import type { Subject } from "./subject.ts";
+import { counted } from "./words.ts";
+
+/** How many effects of an entity are not delivered yet; of many, that there are more. */
+async function pendingOf({ machine, entity }: Subject): Promise<string> {
+  const limit = 100;
+  const { items, next } = await client().outbox.list({ machine, entity, status: "pending", limit });
+  return next === undefined
+    ? counted(items.length, "effect")
+    : `more than ${counted(items.length, "effect")}`;
+}
+
+/** Asks, and deletes an entity with everything below it. */
+export async function deleteEntity(subject: Subject, tree: Entity | undefined): Promise<void> {
+  const { machine, entity } = subject;
+  const below = tree === undefined ? [] : [...withinTree(tree)].slice(1);
+  const pending = await pendingOf(subject);
+  const yes = await confirm({
+    title: `Delete ${entity}?`,
+    body: (
+      <>
+        <p>
+          {machine} <strong>{entity}</strong> is deleted for good.
+        </p>
+        <p>
+          With it go its history, its timers and the receipts that tell of it
+          {below.length === 0
+            ? ""
+            : `, and ${counted(below.length, "entity", "entities")} below it with theirs, live and ended`}
+          . If it is made again, an old event that is sent again counts as new.
+        </p>
+        <p>Its outbox rows stay: {pending} not delivered yet will still be sent.</p>
+      </>
+    ),
+    action: "Delete",
+    danger: true,
+  });
+  if (!yes) return;
+  await client().entities.delete(machine, entity);
+  tell(`Deleted ${entity}`);
+  visit(["machines", machine]);
+}
