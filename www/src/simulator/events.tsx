@@ -9,7 +9,7 @@ import { Button } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Drafts } from "./events-draft.ts";
 import { EventItem } from "./events-event.tsx";
-import { type Closed, closedOf, type Group, groupsOf, type Offer } from "./events-offers.ts";
+import { type Address, type Closed, closedOf, type Group, groupsOf, type Offer } from "./events-offers.ts";
 import { SendAnother } from "./events-send.tsx";
 import type { Model, Subject } from "./model.ts";
 import { joinText } from "./why-text.ts";
@@ -86,11 +86,12 @@ function definitionOf(definitions: readonly JsonDefinition[], machine: string): 
 function OfferGroup({ model, drafts, group, alone }: Shared & { group: Group; alone: boolean }): JSX.Element {
   const { of, regions, offers } = group;
   const [most, setMost] = useState(PAGE);
-  const name = [of.entity_id, regions.join(", ")].filter((part) => part !== "").join(" · ");
+  const place = placeOf(offers[0]?.address);
   return (
     <div class="sim-group">
-      <h3 class={alone && regions.length === 0 ? "only-read" : "sim-group-head"} title={name}>
-        <span class="sim-group-name">{of.entity_id}</span>
+      <h3 class={alone && regions.length === 0 ? "only-read" : "sim-group-head"} title={of.entity_id}>
+        <span class="sim-group-name">{place === undefined ? of.entity_id : of.machine_id}</span>
+        {place !== undefined && <span class="sim-group-place">in {place}</span>}
         {regions.length > 0 && <span class="badge">{regions.join(", ")}</span>}
       </h3>
       <ul class="sim-list">
@@ -101,6 +102,12 @@ function OfferGroup({ model, drafts, group, alone }: Shared & { group: Group; al
       <MoreOf count={offers.length - most} onMore={() => setMost(most + PAGE)} />
     </div>
   );
+}
+
+/** Where below the subject it is: the states on the way. */
+function placeOf(address: Address | undefined): string | undefined {
+  if (address?.target === undefined || address.target.length === 0) return undefined;
+  return address.target.map(({ state }) => state).join(" › ");
 }
 
 function MoreOf({ count, onMore }: { count: number; onMore: () => void }): JSX.Element | null {

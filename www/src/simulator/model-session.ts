@@ -42,6 +42,8 @@ export interface View {
   readonly entities: readonly SimulatedEntity[];
   /** The subject with what lives below it. */
   readonly tree: Tree | undefined;
+  /** All entities, children in those that they belong to. Read when it is first asked for. */
+  readonly forest: readonly Tree[];
   readonly events: readonly PossibleEvent[];
   readonly due: Timer | undefined;
   readonly steps: readonly StepView[];
@@ -59,6 +61,18 @@ const nameOf = ({ machine_id, entity_id }: Subject): string => JSON.stringify([m
 export function firstOf(entities: readonly SimulatedEntity[]): Subject | undefined {
   const first = entities.find(({ instance }) => instance === undefined) ?? entities[0];
   return first && { machine_id: first.machine_id, entity_id: first.entity_id };
+}
+
+/** The trees of all entities that stand in no other's. */
+function forestOf(simulation: Simulation, entities: readonly SimulatedEntity[]): readonly Tree[] {
+  const trees = entities
+    .filter(({ instance }) => instance === undefined)
+    .map(({ machine_id, entity_id }) => simulation.tree(machine_id, entity_id) as Tree);
+  // Legacy children are told by their parents alone.
+  const below = (tree: Tree): readonly string[] =>
+    ((tree.children ?? []) as readonly Tree[]).flatMap((child) => [nameOf(child), ...below(child)]);
+  const children = new Set(trees.flatMap(below));
+  return trees.filter((tree) => !children.has(nameOf(tree)));
 }
 
 /** A simulation that is played step by step. */
@@ -175,10 +189,14 @@ export class Session {
       found && what(found.machine_id, found.entity_id);
     const { done, steps } = this.#told;
     const rows = (index: number): readonly SimulatedRow[] => this.#rows[index] ?? [];
+    let forest: readonly Tree[] | undefined;
     return {
       now: simulation.now,
       entities,
       tree: of((machine, entity) => simulation.tree(machine, entity) as Tree),
+      get forest() {
+        return (forest ??= forestOf(simulation, entities));
+      },
       events: of((machine, entity) => simulation.events(machine, entity)) ?? [],
       due: simulation.due(),
       steps: steps.map((step, index) => ({ ...step, index, done: index < done, rows: rows(index) })),

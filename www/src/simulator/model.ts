@@ -68,6 +68,7 @@ export class Model {
   readonly #definitions = signal<readonly JsonDefinition[]>([]);
   readonly #stale = signal(false);
   readonly #fork = signal<string | undefined>(undefined);
+  readonly #loaded = signal(0);
   #session: Session | undefined;
   #keys = 0;
   #forget: (() => void) | undefined;
@@ -91,6 +92,8 @@ export class Model {
   readonly note: Signal<string | undefined> = signal(undefined);
   /** The live entity of which this is a fork. */
   readonly fork: ReadonlySignal<string | undefined> = this.#fork;
+  /** How many loads there were. */
+  readonly loaded: ReadonlySignal<number> = this.#loaded;
   /** The name of what was loaded. */
   readonly name: Signal<string | undefined> = signal(undefined);
 
@@ -287,6 +290,7 @@ export class Model {
       this.note.value = undefined;
       this.failure.value = undefined;
       this.#take(session, subject);
+      this.#loaded.value += 1;
       return true;
     } catch (error) {
       this.failure.value = error;

@@ -1,3 +1,5 @@
+import "./params.css";
+
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 

@@ -16,7 +16,7 @@ import { EventsPane } from "./events.tsx";
 import { type PaneName, Panes } from "./layout-panes.tsx";
 import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
-import { open } from "./opening.ts";
+import { open, type Unopened } from "./opening.ts";
 import { Panels } from "./panels/panels.tsx";
 import { Toolbar } from "./share/toolbar.tsx";
 import { ShortcutsDialog, useShortcuts } from "./shortcuts.tsx";
@@ -62,7 +62,7 @@ export function Simulator(): JSX.Element {
 function Workbench({ model, runner }: Running): JSX.Element {
   const [shown, setShown] = useState<PaneName>("events");
   const [helps, setHelps] = useState(false);
-  const [unopened, setUnopened] = useState<unknown>();
+  const [unopened, setUnopened] = useState<Unopened>();
   const at = route.value;
   useEffect(() => {
     void open(model, at).then((error) => {
@@ -121,7 +121,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
 interface BannersProps {
   readonly model: Model;
   /** Why the address could not be opened. */
-  readonly unopened: unknown;
+  readonly unopened: Unopened | undefined;
   readonly onDismiss: () => void;
 }
 
@@ -136,7 +136,7 @@ function Banners({ model, unopened, onDismiss }: BannersProps): JSX.Element {
       )}
       {unopened !== undefined && (
         <div class="sim-banner">
-          <Failure error={unopened} what="This could not be opened. The simulator is as it was." />
+          <Failure {...unopened} />
           <Button onClick={onDismiss}>Dismiss</Button>
         </div>
       )}

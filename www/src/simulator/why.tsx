@@ -1,3 +1,5 @@
+import "./why.css";
+
 import type { JSX } from "preact";
 import type { Explanation } from "statewright";
 
