@@ -5,12 +5,14 @@ import {
   type CompletionContext,
   type CompletionResult,
   type CompletionSource,
+  hasNextSnippetField,
   snippet,
   startCompletion,
 } from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
 
 import { Names, namesFor } from "./names.ts";
+import { described } from "./described.ts";
 import { type Step, textOf } from "./place.ts";
 import { type Cursor, cursorAt, isClosed } from "./scan.ts";
 import { isOf, keysOf, mappedBy, type Schema, schemasAt } from "./schema.ts";
@@ -36,7 +38,11 @@ export function completion(machines: () => readonly string[]): CompletionSource 
   };
 }
 
-function result({ pos }: CompletionContext, { token }: Cursor, options: Completion[]): CompletionResult | null {
+function result(
+  { pos }: CompletionContext,
+  { token }: Cursor,
+  options: Completion[],
+): CompletionResult | null {
   if (options.length === 0) return null;
   if (token === undefined) return { from: pos, options, validFor: /^[\w$]*$/ };
   const isText = token.text.startsWith('"');
@@ -54,14 +60,16 @@ function keyOptions({ path, members, token }: Cursor, names: readonly string[]):
       .filter((name) => !present.has(name))
       .map((name) => ({ label: name, type: "variable", apply: keyApply(quoted(name), mapped) }));
   }
-  return keysOf(schemas, present).filter(({ name }) => isMeant(name, path, members)).map(({ name, schema, required }) => ({
-    label: name,
-    type: "property",
-    detail: required ? `${kindOf(schema)}, required`.replace(/^, /, "") : kindOf(schema),
-    boost: required ? 10 : 0,
-    ...explained(schema.description),
-    apply: keyApply(quoted(name), schema),
-  }));
+  return keysOf(schemas, present)
+    .filter(({ name }) => isMeant(name, path, members))
+    .map(({ name, schema, required }) => ({
+      label: name,
+      type: "property",
+      detail: required ? `${kindOf(schema)}, required`.replace(/^, /, "") : kindOf(schema),
+      boost: required ? 10 : 0,
+      ...explained(schema.description),
+      apply: keyApply(quoted(name), schema),
+    }));
 }
 
 /** Whether a key has a meaning in the machine at hand: a flat one has no regions to name. */
@@ -80,37 +88,33 @@ function valueOptions({ path, members, token }: Cursor, names: readonly string[]
   };
   for (const name of names) add({ label: name, type: "variable", boost: 5, apply: valueApply(quoted(name)) });
   const isText = token?.text.startsWith('"') === true;
-  for (const form of schemasAt(path, members)) {
-    for (const value of form.enum ?? []) add({ label: value, type: "constant", apply: valueApply(quoted(value)) });
+  schemasAt(path, members).forEach((form, at) => {
+    for (const value of form.enum ?? [])
+      add({ label: value, type: "constant", apply: valueApply(quoted(value)) });
     if (form.const !== undefined) {
-      add({ label: form.const, type: "constant", ...explained(form.description), apply: valueApply(quoted(form.const)) });
+      add({
+        label: form.const,
+        type: "constant",
+        ...explained(form.description),
+        apply: valueApply(quoted(form.const)),
+      });
     }
-    if (isText) continue;
+    if (isText) return;
     if (isOf(form, "boolean")) {
       for (const word of ["true", "false"]) add({ label: word, type: "keyword", apply: valueApply(word) });
     }
     if (isOf(form, "object")) {
-      add({ label: formLabel(form), type: "class", ...explained(form.description), apply: valueApply(formSnippet(form)) });
+      // In the order of the schema: what is used most comes first.
+      const more = { boost: -at, ...explained(form.description) };
+      add({ label: formLabel(form), type: "class", ...more, apply: valueApply(formSnippet(form)) });
     }
     if (isOf(form, "array")) add({ label: "[ ]", type: "class", apply: valueApply("[${}]") });
-  }
+  });
   return [...options.values()];
 }
 
 function explained(description: string | undefined): { info?: () => Node } {
   return description === undefined ? {} : { info: () => described(description) };
-}
-
-/** A description, with what stands in backticks as code. */
-export function described(text: string): HTMLElement {
-  const made = document.createElement("div");
-  text.split("`").forEach((part, at) => {
-    if (at % 2 === 0) return made.append(part);
-    const code = document.createElement("code");
-    code.textContent = part;
-    made.append(code);
-  });
-  return made;
 }
 
 type Apply = (view: EditorView, option: Completion, from: number, to: number) => void;
@@ -144,19 +148,26 @@ function put(
   const end = token === undefined || !isWhole(token.text) ? to : token.to;
   const after = next === "" || /^[,:}\]]/.test(next) ? "" : ",";
   const missing = comma === undefined ? 0 : 1;
-  if (comma !== undefined) view.dispatch({ changes: { from: comma, insert: "," }, userEvent: "input.complete" });
-  if (text.includes("${}")) {
-    snippet(`${text}${after}`)(view, null, start + missing, end + missing);
-  } else {
-    const plain = text.replaceAll(/\\([{}])/g, "$1");
-    view.dispatch({
-      changes: { from: start + missing, to: end + missing, insert: `${plain}${after}` },
-      selection: { anchor: start + missing + plain.length },
-      scrollIntoView: true,
-      userEvent: "input.complete",
-    });
-  }
+  if (comma !== undefined)
+    view.dispatch({ changes: { from: comma, insert: "," }, userEvent: "input.complete" });
+  if (text.includes("${}")) snippet(`${text}${after}`)(view, null, start + missing, end + missing);
+  else putPlain(view, text.replaceAll(/\\([{}])/g, "$1"), after, start + missing, end + missing);
   if (goesOn) startCompletion(view);
+}
+
+/** A text goes between the quotes that are there: so what is still to be filled in around it can be reached by Tab. */
+function putPlain(view: EditorView, text: string, after: string, from: number, to: number): void {
+  const quotes = text.startsWith('"') && isClosed(view.state.doc.sliceString(from, to)) ? 1 : 0;
+  const stays = quotes > 0 && hasNextSnippetField(view.state);
+  view.dispatch({
+    changes: [
+      { from: from + quotes, to: to - quotes, insert: text.slice(quotes, text.length - quotes) },
+      { from: to, insert: after },
+    ],
+    selection: { anchor: from + text.length - (stays ? 1 : 0) },
+    scrollIntoView: true,
+    userEvent: "input.complete",
+  });
 }
 
 /** Whether all of a token is what was begun; a text without its last quote goes on to the end of the line. */

@@ -29,7 +29,10 @@ const COLLAPSED = { margin: 3, minSize: 6 };
 const CONFIG = { scanLimit: 500, timeout: 500 };
 
 /** Shows what differs. */
-export function showDiff(parent: HTMLElement, { before, after, beforeLabel, afterLabel, wide }: DiffView): ShownDiff {
+export function showDiff(
+  parent: HTMLElement,
+  { before, after, beforeLabel, afterLabel, wide }: DiffView,
+): ShownDiff {
   if (!wide) {
     const view = new EditorView({
       parent,
@@ -64,7 +67,11 @@ function readOnly(label: string): Extension {
   ];
 }
 
-function steps(view: EditorView, chunks: readonly { readonly fromB: number }[], destroy: () => void): ShownDiff {
+function steps(
+  view: EditorView,
+  chunks: readonly { readonly fromB: number }[],
+  destroy: () => void,
+): ShownDiff {
   let at = -1;
   return {
     changes: chunks.length,

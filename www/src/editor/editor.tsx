@@ -59,7 +59,9 @@ export function JsonEditor(props: EditorProps): JSX.Element {
         doc: current.current.value,
         extensions: [
           readOnly ? [EditorState.readOnly.of(true), reading()] : [editing(), writing(), reading(), marking],
-          (current.current.schema ?? "machine") === "machine" ? assist(() => current.current.names ?? []) : [],
+          (current.current.schema ?? "machine") === "machine"
+            ? assist(() => current.current.names ?? [])
+            : [],
           EditorView.contentAttributes.of({
             "aria-label": label,
             ...(readOnly ? { "aria-readonly": "true", tabindex: "0" } : { "aria-describedby": hint }),
@@ -102,7 +104,9 @@ export function JsonEditor(props: EditorProps): JSX.Element {
 
   /** The format command, by key. */
   function editing() {
-    return keymap.of([{ key: "Mod-Shift-f", preventDefault: true, run: (target) => (setBroken(!format(target)), true) }]);
+    return keymap.of([
+      { key: "Mod-Shift-f", preventDefault: true, run: (target) => (setBroken(!format(target)), true) },
+    ]);
   }
 
   return (

@@ -26,7 +26,14 @@ const MOST_DOUBLED = 100;
 /** What of a text is no JSON. */
 export function syntaxMarks(tree: Tree, read: Read): Mark[] {
   if (tree.length === 0 || read(0, tree.length).trim() === "") {
-    return [{ from: 0, to: tree.length, severity: "error", message: "There is nothing here: a JSON object is needed" }];
+    return [
+      {
+        from: 0,
+        to: tree.length,
+        severity: "error",
+        message: "There is nothing here: a JSON object is needed",
+      },
+    ];
   }
   const marks: Mark[] = [];
   tree.iterate({
@@ -36,7 +43,11 @@ export function syntaxMarks(tree: Tree, read: Read): Mark[] {
       const before = marks.at(-1);
       // Recovery leaves several in a row for one mistake.
       if (before !== undefined && node.from <= before.to + 1) return false;
-      marks.push({ ...visible(node, tree.length, read), severity: "error", message: brokenAt(node, tree, read) });
+      marks.push({
+        ...visible(node, tree.length, read),
+        severity: "error",
+        message: brokenAt(node, tree, read),
+      });
       return false;
     },
   });
@@ -97,10 +108,13 @@ function brokenAt({ from, to }: Place, tree: Tree, read: Read): string {
   if (text.startsWith("'")) return "Texts stand in double quotes";
   if (text.startsWith("//") || text.startsWith("/*")) return "JSON has no comments";
   if (text === ",") return "A comma too many";
-  if (/^[A-Za-z_]/.test(text)) return `\`${short(/^[\w$]+/.exec(text)?.[0] ?? text)}\` is no JSON: names and texts stand in double quotes`;
+  if (/^[A-Za-z_]/.test(text))
+    return `\`${short(/^[\w$]+/.exec(text)?.[0] ?? text)}\` is no JSON: names and texts stand in double quotes`;
   if (text !== "") return `\`${short(text)}\` is not expected here`;
   const next = read(from, Math.min(tree.length, from + 200)).trimStart();
-  const before = read(Math.max(0, from - 200), from).trimEnd().at(-1);
+  const before = read(Math.max(0, from - 200), from)
+    .trimEnd()
+    .at(-1);
   if (next === "") return "It ends too early: a bracket is missing";
   if (before === ",") return "A comma too many, or something is missing after it";
   if (before === ":") return "A value is missing";

@@ -1,9 +1,9 @@
 // What a key or a value means, where the pointer rests on it.
 
-import { type Extension } from "@codemirror/state";
+import type { Extension } from "@codemirror/state";
 import { hoverTooltip } from "@codemirror/view";
 
-import { described } from "./complete.ts";
+import { described } from "./described.ts";
 import { textOf } from "./place.ts";
 import { cursorAt } from "./scan.ts";
 import { schemasAt } from "./schema.ts";

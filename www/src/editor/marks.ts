@@ -5,6 +5,7 @@ import { type Diagnostic, forEachDiagnostic, setDiagnostics } from "@codemirror/
 import { type EditorState, StateEffect } from "@codemirror/state";
 import { type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 
+import { described } from "./described.ts";
 import { doubledMarks, type Mark, type Problem, problemMark, syntaxMarks } from "./faults.ts";
 
 /** How long the text must rest before it is looked at again. */
@@ -115,10 +116,10 @@ function diagnostic({ from, to, severity, message }: Mark): Diagnostic {
     message,
     // In words what the colour tells.
     renderMessage() {
-      const line = document.createElement("span");
+      const line = described(message);
       const kind = document.createElement("strong");
       kind.textContent = severity === "error" ? "Fault: " : "Warning: ";
-      line.append(kind, message);
+      line.prepend(kind);
       return line;
     },
   };

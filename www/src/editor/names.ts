@@ -104,7 +104,9 @@ export function namesFor(
     case "regions":
       if (third === "initial_state") return names.statesAt(Number(path[1]));
       if (third === "states") return [...names.used];
-      return third === "sub_machines" ? ofChild(path.slice(3), names.statesAt(Number(path[1])), machines) : [];
+      return third === "sub_machines"
+        ? ofChild(path.slice(3), names.statesAt(Number(path[1])), machines)
+        : [];
     case "sub_machines":
       return ofChild(path.slice(1), names.statesAt(FLAT), machines);
     case "actions":
@@ -126,7 +128,11 @@ export function namesFor(
 }
 
 /** Within `sub_machines`: the keys are states, and what it leads to as well. */
-function ofChild(path: readonly Step[], states: readonly string[], machines: readonly string[]): readonly string[] {
+function ofChild(
+  path: readonly Step[],
+  states: readonly string[],
+  machines: readonly string[],
+): readonly string[] {
   const [state, key, ...rest] = path;
   if (state === undefined) return states;
   if (key === "machine_id") return machines;

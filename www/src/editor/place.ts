@@ -28,7 +28,7 @@ export type Read = (from: number, to: number) => string;
  * path ends where it stops to be one.
  */
 export function stepsOf(path: string): Step[] {
-  const step = /\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/ys;
+  const step = /\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/sy;
   const steps: Step[] = [];
   step.lastIndex = path.startsWith("$") ? 1 : 0;
   for (let found = step.exec(path); found !== null; found = step.exec(path)) {

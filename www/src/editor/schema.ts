@@ -46,14 +46,18 @@ export function schemasAt(path: readonly Step[], members: readonly Members[]): r
 /** The forms that a schema allows, references followed. */
 export function formsOf(schema: Schema): readonly Schema[] {
   const { description } = schema;
-  const named = (form: Schema): Schema => (description === undefined ? form : { ...form, description: form.description ?? description });
+  const named = (form: Schema): Schema =>
+    description === undefined ? form : { ...form, description: form.description ?? description };
   if (schema.$ref !== undefined) {
     const target = DEFINED[schema.$ref.replace("#/$defs/", "")];
     return target === undefined ? [] : formsOf(target).map(named);
   }
   const choices = schema.anyOf ?? schema.oneOf?.filter((choice) => !isDemand(choice));
   if (choices === undefined || choices.length === 0) return [schema];
-  return choices.flatMap(formsOf).filter(({ type }) => type !== "null").map(named);
+  return choices
+    .flatMap(formsOf)
+    .filter(({ type }) => type !== "null")
+    .map(named);
 }
 
 /** A key of an object. */
@@ -124,8 +128,11 @@ function child(schema: Schema, step: Step, members: Members): Schema | undefined
 /** What a condition adds: of a transition, by whether it is on `$timeout`. */
 function branch(schema: Schema, members: Members): Schema | undefined {
   const conditions = Object.entries(schema.if?.properties ?? {});
-  if (conditions.length === 0 || conditions.some(([key]) => (members.get(key) ?? "") === "")) return undefined;
-  return conditions.every(([key, { const: value }]) => members.get(key) === value) ? schema.then : schema.else;
+  if (conditions.length === 0 || conditions.some(([key]) => (members.get(key) ?? "") === ""))
+    return undefined;
+  return conditions.every(([key, { const: value }]) => members.get(key) === value)
+    ? schema.then
+    : schema.else;
 }
 
 /** Whether it says nothing but which keys have to be there. */

@@ -1,9 +1,26 @@
 // What the editor is made of.
 
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  clearSnippet,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+  nextSnippetField,
+  prevSnippetField,
+  snippetKeymap,
+  startCompletion,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
+import {
+  bracketMatching,
+  codeFolding,
+  foldGutter,
+  foldKeymap,
+  indentOnInput,
+  indentUnit,
+} from "@codemirror/language";
 import { lintGutter, lintKeymap, linter } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
@@ -19,6 +36,8 @@ import {
 
 import { highlighting } from "./highlight.ts";
 import { tabbing } from "./tab.ts";
+import { typingOver } from "./typing.ts";
+import { wrapping } from "./wrapping.ts";
 
 /** The nonce that the page's policy lets styles in by. */
 function nonce(): string {
@@ -29,7 +48,7 @@ function nonce(): string {
 export function reading(): Extension {
   return [
     EditorView.cspNonce.of(nonce()),
-    EditorView.lineWrapping,
+    wrapping,
     json(),
     highlighting,
     lineNumbers(),
@@ -58,8 +77,18 @@ export function writing(): Extension {
     lintGutter(),
     linter(null),
     keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...lintKeymap]),
+    // From one place to fill in to the next, with what can stand there.
+    snippetKeymap.of([
+      {
+        key: "Tab",
+        run: (view) => nextSnippetField(view) && (startCompletion(view), true),
+        shift: (view) => prevSnippetField(view) && (startCompletion(view), true),
+      },
+      { key: "Escape", run: clearSnippet },
+    ]),
     autocompletion({ icons: false, maxRenderedOptions: 200 }),
     tabbing,
+    typingOver,
     keymap.of(defaultKeymap),
   ];
 }

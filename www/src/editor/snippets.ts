@@ -11,7 +11,8 @@ export function quoted(name: string): string {
 export function valueSnippet(schema: Schema): string {
   const forms = formsOf(schema);
   const [form] = forms;
-  if (form === undefined || forms.length > 1) return forms.every(isText) && form !== undefined ? '"${}"' : "${}";
+  if (form === undefined || forms.length > 1)
+    return forms.every(isText) && form !== undefined ? '"${}"' : "${}";
   return formSnippet(form);
 }
 
@@ -21,7 +22,8 @@ export function formSnippet(form: Schema): string {
   if (isText(form)) return '"${}"';
   if (isOf(form, "array")) return "[${}]";
   if (!isOf(form, "object")) return "${}";
-  const required = form.required ?? form.oneOf?.find((choice) => choice.required !== undefined)?.required ?? [];
+  const required =
+    form.required ?? form.oneOf?.find((choice) => choice.required !== undefined)?.required ?? [];
   const { properties = {} } = form;
   const inner = required.map((key) => {
     const property = properties[key];

@@ -56,7 +56,8 @@ export function XStateImport({ onImport, onClose }: XStateImportProps): JSX.Elem
             onInput={changed(setText)}
           />
           <p class="field-hint" id={`${source}-hint`}>
-            A config as JSON, or a module with <code>createMachine</code>. It is read, not run: code is left out and listed.
+            A config as JSON, or a module with <code>createMachine</code>. It is read, not run: code is left
+            out and listed.
           </p>
         </div>
         <details>

@@ -42,5 +42,7 @@ export function combination(name: string, argument: unknown): unknown {
 
 /** What another call makes. */
 export function calledCode(name: string): unknown {
-  return ACTIONS.has(name) ? Object.assign(codeNamed(name), { type: `xstate.${name}` }) : codeNamed(`${name}(…)`);
+  return ACTIONS.has(name)
+    ? Object.assign(codeNamed(name), { type: `xstate.${name}` })
+    : codeNamed(`${name}(…)`);
 }

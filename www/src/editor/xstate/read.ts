@@ -56,15 +56,20 @@ function findObjects(text: string): { config: number; setup: number | undefined 
   const [, name] = /\bcreateMachine\s*(?:<[^(){}]*>)?\s*\(\s*([\w$]+)/.exec(plain) ?? [];
   const config =
     begins(/\bcreateMachine\s*(?:<[^(){}]*>)?\s*\(/g, setup ?? 0) ??
-    (name === undefined ? undefined : begins(new RegExp(`\\b(?:const|let|var)\\s+${name.replaceAll("$", "\\$")}\\b[^={};]*=`, "g"), 0)) ??
+    (name === undefined
+      ? undefined
+      : begins(new RegExp(`\\b(?:const|let|var)\\s+${name.replaceAll("$", "\\$")}\\b[^={};]*=`, "g"), 0)) ??
     begins(/(?:\bexport\s+default\b|\bmodule\.exports\s*=|\b(?:const|let|var)\s+[\w$]+[^={};]*=)/g, 0);
-  if (config === undefined) source.fail("there is no call of createMachine with an object here, and no object");
+  if (config === undefined)
+    source.fail("there is no call of createMachine with an object here, and no object");
   return { config, setup };
 }
 
 /** The text with comments and texts blanked, for a search that shall not look into them. */
 function outside(text: string): string {
-  return text.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, (found) => " ".repeat(found.length));
+  return text.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, (found) =>
+    " ".repeat(found.length),
+  );
 }
 
 class Reader {
@@ -118,7 +123,11 @@ class Reader {
     this.source.skipSpace();
     if (!this.source.takes(",") && this.source.next !== close) {
       const { next } = this.source;
-      this.source.fail(next === "" ? `\`${close}\` is missing` : `\`${next}\` is not expected here; a comma or \`${close}\` is`);
+      this.source.fail(
+        next === ""
+          ? `\`${close}\` is missing`
+          : `\`${next}\` is not expected here; a comma or \`${close}\` is`,
+      );
     }
   }
 
@@ -242,7 +251,8 @@ class Reader {
   /** A name, a member of something, or a call. */
   private reference(word: string, key: string, start: number): unknown {
     const { source } = this;
-    if (["function", "async", "new", "class", "typeof", "await", "void"].includes(word)) return this.code(key, start);
+    if (["function", "async", "new", "class", "typeof", "await", "void"].includes(word))
+      return this.code(key, start);
     let name = word;
     while (source.take(/\s*\??\.\s*(?=[\p{ID_Start}$_])/uy) !== undefined) name = source.word() ?? name;
     source.take(/\s*<[^(){}=;]*>(?=\s*\()/y);
@@ -281,10 +291,16 @@ class Reader {
     const { source } = this;
     source.at = start;
     source.skipExpression();
-    if (source.at === start) source.fail(source.next === "" ? "a value is missing" : `\`${source.next}\` is not expected here; a value is`);
+    if (source.at === start)
+      source.fail(
+        source.next === "" ? "a value is missing" : `\`${source.next}\` is not expected here; a value is`,
+      );
     const text = source.text.slice(start, source.at).trim();
     const isFunction = /^(?:async\s+)?function\b|=>/.test(text);
-    this.note(`${isFunction ? "function" : "code"}${key === "" ? "" : ` at \`${key}\``}: \`${excerpt(text)}\``, start);
+    this.note(
+      `${isFunction ? "function" : "code"}${key === "" ? "" : ` at \`${key}\``}: \`${excerpt(text)}\``,
+      start,
+    );
     return codeNamed(key);
   }
 

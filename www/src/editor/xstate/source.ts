@@ -83,7 +83,8 @@ export class Source {
     let value = "";
     for (;;) {
       const character = this.next;
-      if (character === "" || (character === "\n" && quote !== "`")) this.fail("this text does not end", start);
+      if (character === "" || (character === "\n" && quote !== "`"))
+        this.fail("this text does not end", start);
       this.at += 1;
       if (character === quote) return value;
       if (quote === "`" && character === "$" && this.next === "{") this.fail("a text has code in it", start);
@@ -121,13 +122,20 @@ export class Source {
     while (this.at < this.text.length) {
       this.skipSpace();
       const character = this.next;
-      if (open.length === 0 && (character === "," || character === ";" || character === "" || CLOSE.includes(character))) return;
+      if (
+        open.length === 0 &&
+        (character === "," || character === ";" || character === "" || CLOSE.includes(character))
+      )
+        return;
       if (OPEN.includes(character)) open.push(CLOSE[OPEN.indexOf(character)] ?? "");
       if (CLOSE.includes(character) && open.pop() !== character) this.fail(`\`${character}\` closes nothing`);
       if (character === '"' || character === "'") this.quoted();
       else if (character === "`") this.skipTemplate(open);
       else if (character === "}" && open.at(-1) === "`") this.resumeTemplate(open);
-      else if (character === "/" && BEFORE_REGEX.test(this.text.slice(Math.max(0, this.at - 40), this.at).trimEnd())) {
+      else if (
+        character === "/" &&
+        BEFORE_REGEX.test(this.text.slice(Math.max(0, this.at - 40), this.at).trimEnd())
+      ) {
         if (this.take(REGEX) === undefined) this.at += 1;
       } else this.at += 1;
     }
@@ -140,7 +148,12 @@ export class Source {
     while (this.at < this.text.length) {
       this.skipSpace();
       const { next } = this;
-      if (open.length === 0 && (next === "" || ",;)]}=".includes(next)) && !this.text.startsWith("=>", this.at)) return;
+      if (
+        open.length === 0 &&
+        (next === "" || ",;)]}=".includes(next)) &&
+        !this.text.startsWith("=>", this.at)
+      )
+        return;
       if (next === '"' || next === "'" || next === "`") this.quoted();
       else if (this.takes("=>")) continue;
       else {
