@@ -48,6 +48,7 @@ export function DefinitionPane({ model }: { model: Model }): JSX.Element {
       <p
         class={model.stale.value ? "sim-definition-note sim-definition-stale" : "sim-definition-note"}
         role="status"
+        title={noteOf(model)}
       >
         {noteOf(model)}
       </p>
@@ -56,10 +57,10 @@ export function DefinitionPane({ model }: { model: Model }): JSX.Element {
 }
 
 function noteOf(model: Model): string {
-  if (!model.stale.value) return model.note.value ?? "The simulation runs by these definitions.";
+  if (!model.stale.value) return model.note.value ?? "The simulation runs by this.";
   return model.definitions.value.length === 0
-    ? "There are faults. The simulation begins when there are none."
-    : "There are faults. The simulation runs by the last definitions without any.";
+    ? "Faults: the simulation begins without them."
+    : "Faults: the simulation runs by what was before.";
 }
 
 async function remove(model: Model, doc: Doc): Promise<void> {

@@ -16,6 +16,9 @@ import { ParamsForm } from "./params-form.tsx";
 import { Why } from "./why.tsx";
 import { whyNot } from "./why-text.ts";
 
+/** The id of the heading of the events. */
+export const EVENTS_HEAD = "sim-events-head";
+
 export interface EventProps {
   readonly model: Model;
   readonly drafts: Drafts;
@@ -62,6 +65,7 @@ export function EventItem(props: EventProps): JSX.Element {
     if (reason !== undefined) return;
     const { machine_id, entity_id } = address.to;
     model.act((session) => session.send(machine_id, entity_id, event));
+    keepFocus();
   };
   const context = useMemo(() => contextOf(model, of), [view, of]);
   return (
@@ -119,6 +123,13 @@ export function EventItem(props: EventProps): JSX.Element {
       )}
     </li>
   );
+}
+
+/** The button may be gone with the state: then the keyboard goes on from the heading. */
+function keepFocus(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.getElementById(EVENTS_HEAD)?.focus();
+  });
 }
 
 function moveText({ from, to, when }: EventProps["moves"][number]): string {

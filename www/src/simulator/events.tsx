@@ -8,7 +8,7 @@ import { guardText } from "../diagram/guard.ts";
 import { Button } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Drafts } from "./events-draft.ts";
-import { EventItem } from "./events-event.tsx";
+import { EventItem, EVENTS_HEAD } from "./events-event.tsx";
 import { type Address, type Closed, closedOf, type Group, groupsOf, type Offer } from "./events-offers.ts";
 import { SendAnother } from "./events-send.tsx";
 import type { Model, Subject } from "./model.ts";
@@ -52,7 +52,7 @@ function Events({ model, drafts, subject }: Shared & { subject: Subject }): JSX.
   );
   return (
     <section class="sim-events" aria-label="What can happen now">
-      <h2 id="sim-events-head" tabIndex={-1}>
+      <h2 id={EVENTS_HEAD} tabIndex={-1}>
         What can happen now
       </h2>
       <Refused model={model} />

@@ -13,6 +13,7 @@ import { Clock, jump } from "./clock.tsx";
 import { Runner } from "./clock-run.ts";
 import { DefinitionPane } from "./definition-pane.tsx";
 import { EventsPane } from "./events.tsx";
+import { EVENTS_HEAD } from "./events-event.tsx";
 import { type PaneName, Panes } from "./layout-panes.tsx";
 import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
@@ -87,7 +88,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
     events: () => {
       setShown("events");
       // After the pane is shown.
-      requestAnimationFrame(() => document.getElementById("sim-events-head")?.focus());
+      requestAnimationFrame(() => document.getElementById(EVENTS_HEAD)?.focus());
     },
     help: () => setHelps(true),
   });
@@ -107,7 +108,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
         history={<Panels model={model} />}
         events={
           <>
-            <SubjectPane model={model} onUndo={undo} onRedo={redo} />
+            <SubjectPane model={model} running={runner.running.value} onUndo={undo} onRedo={redo} />
             <Clock model={model} runner={runner} />
             <EventsPane model={model} />
           </>

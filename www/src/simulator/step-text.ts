@@ -17,9 +17,10 @@ function cameOf({ op, rows, status }: StepView): string {
   return `: ${moveText(first)}${rows.length > 1 ? `, and ${rows.length - 1} more` : ""}`;
 }
 
-/** The last step that is done: `Step 3 of 5: Sent pay to o-1: placed → paid`. */
-export function stepText({ steps, done }: View): string {
+/** The last step that is done: `Step 3 of 5: Sent pay to o-1: placed → paid`. While the clock runs it is not told how far. */
+export function stepText({ steps, done }: View, running: boolean): string {
   const last = steps[done - 1];
+  if (running && last?.op === "advance" && last.rows.length === 0) return `Step ${done}: the clock runs`;
   if (last === undefined) {
     return steps.length === 0 ? "Nothing was done yet." : `All ${steps.length} steps are undone.`;
   }

@@ -15,12 +15,13 @@ const keyOf = (machine: string, entity: string): string => JSON.stringify([machi
 
 export interface SubjectProps {
   readonly model: Model;
+  readonly running: boolean;
   readonly onUndo: () => void;
   readonly onRedo: () => void;
 }
 
 /** Which entity is looked at, its states, and what was done last. */
-export function SubjectPane({ model, onUndo, onRedo }: SubjectProps): JSX.Element {
+export function SubjectPane({ model, running, onUndo, onRedo }: SubjectProps): JSX.Element {
   const id = useId();
   const [making, setMaking] = useState(false);
   const view = model.view.value;
@@ -67,8 +68,8 @@ export function SubjectPane({ model, onUndo, onRedo }: SubjectProps): JSX.Elemen
         {shown !== undefined && <span class="muted">version {shown.state_version}</span>}
       </div>
       <div class="sim-subject-line">
-        <p class="sim-subject-last" role="status" title={view === undefined ? "" : stepText(view)}>
-          {view === undefined ? "" : stepText(view)}
+        <p class="sim-subject-last" role="status" title={view === undefined ? "" : stepText(view, running)}>
+          {view === undefined ? "" : stepText(view, running)}
         </p>
         <IconButton
           icon={Undo2}
