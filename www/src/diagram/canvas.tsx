@@ -1,17 +1,16 @@
-// Where the drawing is seen: moved by dragging, wheel and arrow keys, and walked through from state to state.
+// Where the drawing is seen, and walked through from state to state.
 
-import type { JSX } from "preact";
-import { useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Ref } from "preact";
+import type { JSX, Ref } from "preact";
+import { useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 
-import { type Item, ItemView, itemsOf, type StateActs } from "./drawing.tsx";
-import { Gestures } from "./gestures.ts";
+import { type Item, ItemView, type StateActs } from "./drawing.tsx";
 import type { StateNode } from "./graph.ts";
 import { directionOf, neighbour } from "./keyboard.ts";
 import type { Layout } from "./layout.ts";
 import type { Marks } from "./marks.ts";
 import { edgesFrom, stateSaid } from "./text.ts";
-import { fitted, moved, opening, showing, type View, zoomed } from "./viewport.ts";
+import { stateElement, usePortions } from "./use-portions.ts";
+import { useView } from "./use-view.ts";
 
 /** What the toolbar does with the drawing. */
 export interface CanvasHandle {
@@ -32,93 +31,46 @@ export interface CanvasProps {
   readonly toggle: (state: StateNode) => void;
 }
 
-/** How many shapes are drawn at once: so the page goes on answering while a large drawing comes. */
-const PORTION = 60;
 const STEP = 60;
 
 /** The drawing. */
 export function Canvas({ handle, layout: newest, marks, label, described, choose, toggle }: CanvasProps): JSX.Element {
-  const { layout, items, count } = usePortions(newest);
   const svg = useRef<SVGSVGElement>(null);
-  const content = useRef<SVGGElement>(null);
-  const view = useRef<View>({ x: 0, y: 0, scale: 1 });
-  /** Whether the user chose what is seen: then it stays when the box changes. */
-  const chosen = useRef(false);
+  const { shown, coming } = usePortions(newest, svg);
+  const layout = shown?.layout;
   const [entry, setEntry] = useState<string>();
-
-  const box = () => {
-    const { clientWidth: width = 0, clientHeight: height = 0 } = svg.current ?? {};
-    return { width, height };
-  };
-  const show = (next: View) => {
-    view.current = next;
-    content.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
-  };
-  const choseView = (next: View) => {
-    chosen.current = true;
-    show(next);
-  };
-  const zoom = (by: number, at = { x: box().width / 2, y: box().height / 2 }) => choseView(zoomed(view.current, by, at));
-  const move = (by: { x: number; y: number }) => {
-    if (layout !== undefined) choseView(moved(view.current, by, layout, box()));
-  };
-  const fit = () => {
-    if (layout === undefined) return;
-    show(fitted(layout, box()));
-    chosen.current = false;
-  };
-  useImperativeHandle(handle, () => ({ fit, zoom, drawing: () => svg.current }));
-
-  const open = () => {
-    if (layout === undefined || chosen.current) return;
-    const matters = [...layout.states.keys()].find((key) => marks.lights.get(key) === "current");
-    show(opening(layout, box(), layout.states.get(matters ?? "")?.rect ?? layout.initials[0]?.rect));
-  };
-  const opened = useRef(open);
-  opened.current = open;
-  useLayoutEffect(() => opened.current(), [layout]);
-
-  const acts = useRef({ zoom, move });
-  acts.current = { zoom, move };
-  useEffect(() => {
-    const { current } = svg;
-    if (current === null) return undefined;
-    const sizes = new ResizeObserver(() => opened.current());
-    sizes.observe(current);
-    const gestures = new Gestures(current, {
-      zoom: (by, at) => acts.current.zoom(by, at),
-      move: (by) => acts.current.move(by),
-    });
-    return () => {
-      sizes.disconnect();
-      gestures.end();
-    };
-  }, []);
+  const [near, setNear] = useState<string>();
+  const see = useView(svg, layout, marks);
+  useImperativeHandle(handle, () => ({ fit: see.fit, zoom: see.zoom, drawing: () => svg.current }));
 
   const focus = (key: string) => {
     const placed = layout?.states.get(key);
     if (placed === undefined) return;
-    setEntry(key);
-    show(showing(view.current, placed.rect, box()));
-    svg.current?.querySelector<SVGGElement>(`[data-key="${key}"]`)?.focus({ preventScroll: true });
+    see.reveal(placed.rect);
+    stateElement(svg.current, key)?.focus({ preventScroll: true });
+  };
+  const change = (state: StateNode) => {
+    see.hold(state.key);
+    toggle(state);
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
     const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
     if (ctrlKey || metaKey || altKey || layout === undefined) return;
-    const on = event.target instanceof Element ? (event.target.getAttribute("data-key") ?? undefined) : undefined;
+    const on = keyOf(event.target);
     const state = on === undefined ? undefined : layout.states.get(on)?.of;
     const direction = directionOf(key);
-    if (key === "+" || key === "=") zoom(1.25);
-    else if (key === "-") zoom(0.8);
-    else if (key === "0") fit();
+    if (key === "+" || key === "=") see.zoom(1.25);
+    else if (key === "-") see.zoom(0.8);
+    else if (key === "0") see.fit();
     else if (direction !== undefined && on !== undefined && !shiftKey) {
       const next = neighbour(layout, on, direction);
       if (next !== undefined) focus(next);
-    } else if (direction !== undefined) move(STEPS[direction]);
+    } else if (direction !== undefined) see.move(STEPS[direction]);
     else if (state !== undefined && key === "Enter") choose?.(state);
-    else if (state !== undefined && key === " " && state.child?.known === true) toggle(state);
-    else if (state !== undefined && key === "Escape") svg.current?.focus();
+    else if (state !== undefined && key === " ") {
+      if (state.child?.known === true) change(state);
+    } else if (state !== undefined && key === "Escape") svg.current?.focus();
     else return;
     event.preventDefault();
   };
@@ -129,16 +81,17 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
     return keys.find((key) => marks.lights.get(key) === "current") ?? keys[0];
   }, [layout, marks]);
   const tab = entry !== undefined && layout?.states.has(entry) === true ? entry : first;
-  const told = useRef({ choose, toggle });
-  told.current = { choose, toggle };
-  const stateActs: StateActs = useMemo(
+  const told = useRef({ choose, change });
+  told.current = { choose, change };
+  const acts: StateActs = useMemo(
     () => ({
       say: said,
       choose: choose === undefined ? undefined : (state) => told.current.choose?.(state),
-      toggle: (state) => told.current.toggle(state),
+      toggle: (state) => told.current.change(state),
     }),
     [said, choose === undefined],
   );
+  const view = (item: Item) => <ItemView key={item.key} item={item} marks={marks} acts={acts} entry={tab} near={near} />;
 
   return (
     <div class="diagram-canvas">
@@ -152,19 +105,37 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
         tabIndex={0}
         onKeyDown={onKeyDown}
         onFocusIn={({ target }) => {
-          const key = target instanceof Element ? target.getAttribute("data-key") : null;
-          if (key !== null) setEntry(key);
+          setEntry((before) => keyOf(target) ?? before);
+          setNear(keyOf(target));
         }}
+        onFocusOut={() => setNear(undefined)}
+        onPointerOver={({ target, pointerType }) => {
+          if (pointerType === "mouse") setNear(keyOf(target));
+        }}
+        onPointerLeave={() => setNear(undefined)}
       >
-        <g ref={content} class="diagram-content" data-width={layout?.width} data-height={layout?.height}>
-          {items.slice(0, count).map((item) => (
-            <ItemView key={item.key} item={item} marks={marks} acts={stateActs} entry={tab} />
-          ))}
+        <g ref={see.content}>
+          {shown !== undefined && (
+            <g key={shown.group} class="diagram-content" data-width={shown.layout.width} data-height={shown.layout.height}>
+              {shown.items.map(view)}
+            </g>
+          )}
+          {coming !== undefined && (
+            <g key={coming.group} class="diagram-coming">
+              {coming.items.slice(0, coming.count).map(view)}
+            </g>
+          )}
         </g>
       </svg>
       {layout === undefined && <p class="diagram-wait">Drawing…</p>}
     </div>
   );
+}
+
+/** The key of the state that something belongs to. */
+function keyOf(target: EventTarget | null): string | undefined {
+  const state = target instanceof Element ? target.closest("[data-key]") : null;
+  return state?.getAttribute("data-key") ?? undefined;
 }
 
 const STEPS = {
@@ -183,17 +154,4 @@ function saying(layout: Layout | undefined, marks: Marks): (state: StateNode) =>
     known.set(state.key, said);
     return said;
   };
-}
-
-/** The newest layout, drawn in portions, a frame each. */
-function usePortions(newest: Layout | undefined): { layout: Layout | undefined; items: readonly Item[]; count: number } {
-  const items = useMemo(() => (newest === undefined ? [] : itemsOf(newest)), [newest]);
-  const [drawn, setDrawn] = useState<{ layout: Layout | undefined; count: number }>({ layout: undefined, count: 0 });
-  const count = drawn.layout === newest ? drawn.count : PORTION;
-  useEffect(() => {
-    if (count >= items.length) return undefined;
-    const frame = requestAnimationFrame(() => setDrawn({ layout: newest, count: count + PORTION }));
-    return () => cancelAnimationFrame(frame);
-  }, [newest, count, items]);
-  return { layout: newest, items, count };
 }

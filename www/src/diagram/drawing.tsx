@@ -3,24 +3,10 @@
 import { Component, type JSX } from "preact";
 
 import type { JoinNode, LineNode, RegionNode, StateNode } from "./graph.ts";
-import {
-  COMPOUND_HEAD,
-  cut,
-  hasIcon,
-  type Layout,
-  LINE_HEIGHT,
-  LINE_ICON,
-  lineText,
-  NAME_LENGTH,
-  type Placed,
-  type PlacedEdge,
-  type PlacedWire,
-  type Point,
-  shownLines,
-  STATE_HEIGHT,
-} from "./layout.ts";
+import type { Layout, Placed, PlacedEdge, PlacedWire, Point } from "./layout.ts";
 import type { Light, Marks } from "./marks.ts";
-import { headOf, pathOf } from "./way.ts";
+import { COMPOUND_HEAD, cut, hasIcon, LINE_HEIGHT, LINE_ICON, LINE_MARGIN, lineText, NAME_LENGTH, shownLines, STATE_HEIGHT } from "./sizes.ts";
+import { curveOf, headOf, pathOf } from "./way.ts";
 
 /** A shape of the drawing, in the order in which they are drawn. */
 export type Item =
@@ -35,17 +21,23 @@ export type Item =
 export function itemsOf(layout: Layout): readonly Item[] {
   const dots = new Map(layout.initials.map((dot) => [dot.of.key, dot]));
   const items: { depth: number; item: Item }[] = [
+    // Behind all else: they cross what they must.
+    ...layout.edges.filter(({ aside }) => aside).map(edgeItem),
     ...layout.regions.map((placed) => ({ depth: placed.depth, item: { kind: "region" as const, key: placed.of.key, placed } })),
     ...layout.initialWays.map(({ key, depth, way }) => ({
       depth,
       item: { kind: "initial" as const, key: `${key}i`, depth, dot: dots.get(key), way },
     })),
     ...[...layout.states.values()].map((placed) => ({ depth: placed.depth, item: { kind: "state" as const, key: placed.of.key, placed } })),
-    ...layout.edges.map((placed) => ({ depth: placed.depth, item: { kind: "edge" as const, key: placed.of.key, placed } })),
+    ...layout.edges.filter(({ aside }) => !aside).map(edgeItem),
     ...layout.wires.map((placed) => ({ depth: placed.depth, item: { kind: "wire" as const, key: placed.key, placed } })),
     ...layout.joins.map((placed) => ({ depth: placed.depth, item: { kind: "join" as const, key: placed.of.key, placed } })),
   ];
   return items.sort((one, other) => one.depth - other.depth).map(({ item }) => item);
+}
+
+function edgeItem(placed: PlacedEdge): { depth: number; item: Item } {
+  return { depth: placed.depth, item: { kind: "edge", key: placed.of.key, placed } };
 }
 
 /** What can be done with a state, and what is said of it. */
@@ -55,8 +47,18 @@ export interface StateActs {
   readonly toggle: (state: StateNode) => void;
 }
 
+export interface ItemProps {
+  readonly item: Item;
+  readonly marks: Marks;
+  readonly acts: StateActs;
+  /** The state that Tab leads to. */
+  readonly entry: string | undefined;
+  /** The state that is pointed at or has the focus: what leads to and from it stands out. */
+  readonly near: string | undefined;
+}
+
 /** One shape. */
-export function ItemView({ item, marks, acts, entry }: { item: Item; marks: Marks; acts: StateActs; entry: string | undefined }): JSX.Element {
+export function ItemView({ item, marks, acts, entry, near }: ItemProps): JSX.Element {
   const { key } = item;
   switch (item.kind) {
     case "region":
@@ -75,8 +77,11 @@ export function ItemView({ item, marks, acts, entry }: { item: Item; marks: Mark
           entry={entry === key}
         />
       );
-    case "edge":
-      return <EdgeView placed={item.placed} taken={marks.takenEdges.has(key)} lines={marks.takenLines} />;
+    case "edge": {
+      const { from, to } = item.placed.of;
+      const close = near !== undefined && (from.key === near || to.key === near);
+      return <EdgeView placed={item.placed} taken={marks.takenEdges.has(key)} near={close} lines={marks.takenLines} />;
+    }
     case "wire":
       return <WireView placed={item.placed} taken={marks.takenJoins.has(item.placed.join.key)} />;
     case "join":
@@ -230,20 +235,31 @@ function CountView({ count, x, y }: { count: number; x: number; y: number }): JS
 interface EdgeProps {
   readonly placed: PlacedEdge;
   readonly taken: boolean;
+  readonly near: boolean;
   readonly lines: ReadonlySet<string>;
 }
 
 class EdgeView extends Steady<EdgeProps> {
   override shouldComponentUpdate(next: EdgeProps): boolean {
-    return next.placed !== this.props.placed || next.taken !== this.props.taken || (next.taken && next.lines !== this.props.lines);
+    const { placed, taken, near, lines } = this.props;
+    return next.placed !== placed || next.taken !== taken || next.near !== near || (next.taken && next.lines !== lines);
   }
 
-  override render({ placed: { of, way, text, depth }, taken, lines }: EdgeProps): JSX.Element {
+  override render({ placed: { of, way, text, depth, aside }, taken, near, lines }: EdgeProps): JSX.Element {
     return (
-      <g class={classes("diagram-edge", `diagram-depth-${depth % 2}`, taken && "diagram-taken")} aria-hidden="true">
-        <path class="diagram-way" d={pathOf(way)} />
+      <g
+        class={classes(
+          "diagram-edge",
+          `diagram-depth-${depth % 2}`,
+          aside && "diagram-aside",
+          taken && "diagram-taken",
+          near && "diagram-near",
+        )}
+        aria-hidden="true"
+      >
+        <path class="diagram-way" d={aside ? curveOf(way) : pathOf(way)} />
         <path class="diagram-head" d={headOf(way)} />
-        {text !== undefined && (
+        {text !== undefined && (!aside || taken || near) && (
           <>
             <rect class="diagram-text-ground" x={text.x} y={text.y} width={text.width} height={text.height} rx={4} />
             {shownLines(of).map(({ line, text: written }, index) => (
@@ -252,7 +268,7 @@ class EdgeView extends Steady<EdgeProps> {
                 line={line}
                 text={written}
                 taken={line !== undefined && lines.has(line.key)}
-                x={text.x + 5}
+                x={text.x + LINE_MARGIN}
                 y={text.y + 1 + index * LINE_HEIGHT}
                 rest={line === undefined ? of.lines : undefined}
               />

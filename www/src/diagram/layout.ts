@@ -1,17 +1,10 @@
-// From a graph to places: what the layout engine is asked, and what is made of its answer. Regions stand side by side over the bars
-// of their joins; inside of each the states go from top to bottom.
+// From the layout engine's answer to places.
 
-import type { ElkExtendedEdge, ElkNode, ElkPoint, ElkPort } from "elkjs/lib/elk-api";
+import type { ElkNode, ElkPoint } from "elkjs/lib/elk-api";
 
-import type { EdgeNode, Graph, JoinNode, LineNode, MachineNode, RegionNode, StateNode } from "./graph.ts";
-
-/** How wide texts are. */
-export interface Measure {
-  (text: string, font: Font): number;
-}
-
-/** What is written: names of states, what stands at edges, and headings of boxes. */
-export type Font = "state" | "line" | "heading";
+import type { EdgeNode, Graph, JoinNode, MachineNode, RegionNode, StateNode } from "./graph.ts";
+import { type Measure, textSize } from "./sizes.ts";
+import { curveBetween } from "./way.ts";
 
 export interface Rect {
   readonly x: number;
@@ -38,6 +31,8 @@ export interface PlacedEdge {
   readonly depth: number;
   readonly way: readonly Point[];
   readonly text: Rect | undefined;
+  /** A plain curve beside what is laid out, whose text shows where it matters: start, control point and end. */
+  readonly aside: boolean;
 }
 
 /** One of the ways into a join's bar, or the one out of it. */
@@ -63,209 +58,23 @@ export interface Layout {
   readonly wires: readonly PlacedWire[];
 }
 
-/** The most characters of a name that are drawn, and of a line at an edge. */
-export const NAME_LENGTH = 40;
-const LINE_LENGTH = 48;
-/** The most lines at an edge; the rest is counted. */
-const MOST_LINES = 6;
-
-export const LINE_HEIGHT = 17;
-export const STATE_HEIGHT = 38;
-/** Of an open compound state: its name, and under it its child's machine. */
-export const COMPOUND_HEAD = 54;
-/** Of a region: its name. */
-export const REGION_HEAD = 30;
-const ICON = 16;
-const BAR_HEIGHT = 6;
-
-/** A text cut to a length, with an ellipsis where it is longer. */
-export function cut(text: string, length: number): string {
-  // Not one code unit too many of a pair.
-  const characters = [...text.slice(0, (length + 1) * 2)];
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
-}
-
-/** What is written of a transition. */
-export function lineText({ kind, text, guard }: LineNode): string {
-  const what = kind === "completion" ? `when ${text}` : text;
-  return guard === undefined ? what : `${what} [${guard}]`;
-}
-
-/** The lines that are written at an edge, cut. */
-export function shownLines({ lines }: EdgeNode): readonly { readonly line: LineNode | undefined; readonly text: string }[] {
-  const shown = lines.length > MOST_LINES ? lines.slice(0, MOST_LINES - 1) : lines;
-  const written: { line: LineNode | undefined; text: string }[] = shown.map((line) => ({ line, text: cut(lineText(line), LINE_LENGTH) }));
-  if (shown.length < lines.length) written.push({ line: undefined, text: `and ${lines.length - shown.length} more` });
-  return written;
-}
-
-/** Whether a line has an icon before its text. */
-export function hasIcon(line: LineNode | undefined): boolean {
-  return line !== undefined && (line.kind !== "event" || line.broadcast);
-}
-
-/** The room that a line's icon takes. */
-export const LINE_ICON = 15;
-
-const OPTIONS = {
-  "elk.algorithm": "layered",
-  "elk.direction": "DOWN",
-  "elk.edgeRouting": "ORTHOGONAL",
-  "elk.spacing.nodeNode": "36",
-  "elk.spacing.edgeNode": "18",
-  "elk.spacing.edgeEdge": "12",
-  "elk.spacing.edgeLabel": "4",
-  "elk.spacing.nodeSelfLoop": "12",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "34",
-  "elk.layered.spacing.edgeNodeBetweenLayers": "16",
-  "elk.layered.spacing.edgeEdgeBetweenLayers": "10",
-  "elk.layered.considerModelOrder.strategy": "PREFER_EDGES",
-  "elk.layered.cycleBreaking.strategy": "DEPTH_FIRST",
-  "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
-  "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
-  "elk.layered.feedbackEdges": "false",
-  "elk.separateConnectedComponents": "true",
-} as const;
-
-/** Of what has regions: they keep their order, side by side, and the joins' bars stand below. */
-const SIDE_BY_SIDE = {
-  "elk.algorithm": "layered",
-  "elk.direction": "DOWN",
-  "elk.edgeRouting": "ORTHOGONAL",
-  "elk.spacing.nodeNode": "28",
-  "elk.spacing.edgeEdge": "12",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "24",
-  "elk.layered.spacing.edgeEdgeBetweenLayers": "12",
-  "elk.layered.spacing.edgeNodeBetweenLayers": "16",
-  "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
-  "elk.layered.crossingMinimization.forceNodeModelOrder": "true",
-  "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
-  "elk.contentAlignment": "V_TOP",
-  "elk.separateConnectedComponents": "false",
-} as const;
-
-/** What the layout engine is asked. */
-export function questionOf(graph: Graph, measure: Measure): ElkNode {
-  return { id: "root", ...machineContent(graph.root, measure, 0) };
-}
-
-function padding(top: number, rest: number): string {
-  return `[top=${top},left=${rest},bottom=${rest},right=${rest}]`;
-}
-
-function machineContent(machine: MachineNode, measure: Measure, head: number): Omit<ElkNode, "id"> {
-  const around = head > 0 ? 14 : 20;
-  if (!machine.parallel) {
-    const [region] = machine.regions;
-    if (region === undefined) return { children: [] };
-    return regionContent(region, [], measure, head > 0 ? head : around, around);
-  }
-  const regions = machine.regions.map((region): ElkNode => {
-    const content = regionContent(region, machine.joins, measure, REGION_HEAD + 10, 16);
-    const wide = measure(cut(region.id, NAME_LENGTH), "heading") + 32;
-    const states = new Set(region.states);
-    return {
-      id: region.key,
-      ...content,
-      ports: machine.joins.flatMap((join) => joinPorts(join, states)),
-      layoutOptions: {
-        ...content.layoutOptions,
-        "elk.portConstraints": "FIXED_SIDE",
-        "elk.nodeSize.constraints": "MINIMUM_SIZE",
-        "elk.nodeSize.minimum": `(${Math.ceil(wide)},60)`,
-      },
-    };
-  });
-  return {
-    layoutOptions: { ...SIDE_BY_SIDE, "elk.padding": padding(head > 0 ? head : around, around) },
-    children: [
-      ...regions,
-      ...machine.joins.map((join): ElkNode => ({ id: join.key, width: 36 + 16 * join.when.length, height: BAR_HEIGHT })),
-    ],
-    edges: machine.joins.flatMap((join): ElkExtendedEdge[] => [
-      ...join.when.map((_, index) => ({ id: `${join.key}w${index}`, sources: [`${join.key}p${index}`], targets: [join.key] })),
-      // Drawn the other way: so that the bar stands below all regions.
-      { id: `${join.key}o`, sources: [`${join.key}q`], targets: [join.key] },
-    ]),
-  };
-}
-
-function joinPorts(join: JoinNode, states: ReadonlySet<StateNode>): readonly ElkPort[] {
-  const south = { width: 0, height: 0, layoutOptions: { "elk.port.side": "SOUTH" } };
-  const ports = join.when.flatMap((state, index): ElkPort[] => (states.has(state) ? [{ id: `${join.key}p${index}`, ...south }] : []));
-  return states.has(join.target) ? [...ports, { id: `${join.key}q`, ...south }] : ports;
-}
-
-function regionContent(
-  region: RegionNode,
-  joins: readonly JoinNode[],
-  measure: Measure,
-  top: number,
-  rest: number,
-): Omit<ElkNode, "id"> {
-  const states = new Set(region.states);
-  const edges = region.edges.map((edge) => edgeQuestion(edge, measure));
-  for (const join of joins) {
-    for (const [index, state] of join.when.entries()) {
-      if (states.has(state)) edges.push({ id: `${join.key}i${index}`, sources: [state.key], targets: [`${join.key}p${index}`] });
-    }
-    if (states.has(join.target)) edges.push({ id: `${join.key}t`, sources: [join.target.key], targets: [`${join.key}q`] });
-  }
-  const initial = region.states.find((state) => state.initial);
-  const children = region.states.map((state) => stateQuestion(state, measure));
-  if (initial !== undefined) {
-    children.unshift({ id: `${initial.key}i`, width: 12, height: 12 });
-    edges.unshift({ id: `${initial.key}ie`, sources: [`${initial.key}i`], targets: [initial.key] });
-  }
-  return { layoutOptions: { ...OPTIONS, "elk.padding": padding(top, rest) }, children, edges };
-}
-
-function stateQuestion(state: StateNode, measure: Measure): ElkNode {
-  const { key, name, child, actions } = state;
-  const wide = Math.max(72, measure(cut(name, NAME_LENGTH), "state") + 28 + (actions.length > 0 ? ICON : 0));
-  if (child === undefined) return { id: key, width: Math.ceil(wide), height: STATE_HEIGHT };
-  const machine = measure(cut(child.machine_id, NAME_LENGTH), "heading") + 28 + ICON;
-  const width = Math.ceil(Math.max(wide + 28, machine));
-  if (child.inside === undefined) return { id: key, width, height: COMPOUND_HEAD };
-  const content = machineContent(child.inside, measure, COMPOUND_HEAD + 10);
-  return {
-    id: key,
-    ...content,
-    layoutOptions: {
-      ...content.layoutOptions,
-      "elk.nodeSize.constraints": "MINIMUM_SIZE",
-      "elk.nodeSize.minimum": `(${width},${COMPOUND_HEAD})`,
-    },
-  };
-}
-
-function edgeQuestion(edge: EdgeNode, measure: Measure): ElkExtendedEdge {
-  const lines = shownLines(edge);
-  const width = Math.max(...lines.map(({ line, text }) => measure(text, "line") + (hasIcon(line) ? LINE_ICON : 0))) + 10;
-  const label = { text: "", width: Math.ceil(width), height: lines.length * LINE_HEIGHT + 2 };
-  return {
-    id: edge.key,
-    sources: [edge.from.key],
-    targets: [edge.to.key],
-    labels: [{ ...label, layoutOptions: { "elk.edgeLabels.inline": edge.from === edge.to ? "false" : "true" } }],
-  };
-}
-
 /** The places that the layout engine found. */
-export function layoutOf(graph: Graph, answer: ElkNode): Layout {
-  return new Placing(graph, answer).layout();
+export function layoutOf(graph: Graph, answer: ElkNode, measure: Measure): Layout {
+  return new Placing(graph, answer, measure).layout();
 }
 
 class Placing {
   readonly #graph: Graph;
   readonly #answer: ElkNode;
+  readonly #measure: Measure;
   readonly #rects = new Map<string, Rect>();
   readonly #ways = new Map<string, readonly Point[]>();
   readonly #texts = new Map<string, Rect>();
 
-  constructor(graph: Graph, answer: ElkNode) {
+  constructor(graph: Graph, answer: ElkNode, measure: Measure) {
     this.#graph = graph;
     this.#answer = answer;
+    this.#measure = measure;
     this.#collect(answer, 0, 0);
   }
 
@@ -307,8 +116,8 @@ class Placing {
           if (state.child?.inside !== undefined) machine(state.child.inside);
         }
         for (const edge of region.edges) {
-          const way = this.#ways.get(edge.key);
-          if (way !== undefined) edges.push({ of: edge, depth, way, text: this.#texts.get(edge.key) });
+          const placed = this.#edge(edge, depth);
+          if (placed !== undefined) edges.push(placed);
         }
       }
       for (const join of bars) {
@@ -325,6 +134,19 @@ class Placing {
   #place(into: Map<string, Placed<StateNode>>, key: string, of: StateNode, depth: number): void {
     const rect = this.#rects.get(key);
     if (rect !== undefined) into.set(key, { of, depth, rect });
+  }
+
+  #edge(edge: EdgeNode, depth: number): PlacedEdge | undefined {
+    const laid = this.#ways.get(edge.key);
+    if (laid !== undefined) return { of: edge, depth, way: laid, text: this.#texts.get(edge.key), aside: false };
+    const [from, to] = [this.#rects.get(edge.from.key), this.#rects.get(edge.to.key)];
+    if (from === undefined || to === undefined) return undefined;
+    const way = curveBetween(from, to);
+    const [start, bend, end] = way;
+    const { width, height } = textSize(edge, this.#measure);
+    const x = (start.x + 2 * bend.x + end.x) / 4 - width / 2;
+    const y = (start.y + 2 * bend.y + end.y) / 4 - height / 2;
+    return { of: edge, depth, way, text: { x, y, width, height }, aside: true };
   }
 
   #wires(join: JoinNode, depth: number): readonly PlacedWire[] {

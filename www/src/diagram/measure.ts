@@ -1,6 +1,6 @@
 // How wide texts will be in the drawing.
 
-import type { Font, Measure } from "./layout.ts";
+import type { Font, Measure } from "./sizes.ts";
 
 /** The sizes and weights of the drawing's texts; diagram.css says the same. */
 const FONTS: Readonly<Record<Font, string>> = {

@@ -1,8 +1,8 @@
 // The diagram in words: what its drawing shows, for those who read or hear it.
 
 import type { EdgeNode, Graph, JoinNode, LineNode, MachineNode, StateNode } from "./graph.ts";
-import { cut } from "./layout.ts";
 import type { Marks } from "./marks.ts";
+import { cut } from "./sizes.ts";
 
 /** In words, a name may be longer than in the drawing. */
 const WORDS = 120;

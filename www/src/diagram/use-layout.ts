@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ElkNode } from "elkjs/lib/elk-api";
 
 import type { Graph } from "./graph.ts";
-import { type Layout, layoutOf, questionOf } from "./layout.ts";
+import { type Layout, layoutOf } from "./layout.ts";
 import { laidOut } from "./layout-worker.ts";
 import { measuring } from "./measure.ts";
+import { questionOf } from "./question.ts";
 
 export interface Laid {
   readonly layout: Layout | undefined;
@@ -44,10 +45,11 @@ export function useLayout(graph: Graph | undefined): Laid {
     while (wanted.current !== undefined && wanted.current !== done && !gone.current) {
       done = wanted.current;
       try {
-        const asked = questionOf(done, await measuring());
+        const measure = await measuring();
+        const asked = questionOf(done, measure);
         const question = JSON.stringify(asked);
         if (answered.current?.question !== question) answered.current = { question, answer: await laidOut(asked) };
-        const layout = layoutOf(done, answered.current.answer);
+        const layout = layoutOf(done, answered.current.answer, measure);
         if (!gone.current) setLaid({ layout, failed: undefined });
       } catch (error) {
         const failed = error instanceof Error ? error.message : String(error);

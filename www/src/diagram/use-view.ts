@@ -1,0 +1,102 @@
+// Which part of the drawing is seen: as it opens, and as the user moves it.
+
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import { Gestures } from "./gestures.ts";
+import type { Layout, Point, Rect } from "./layout.ts";
+import type { Marks } from "./marks.ts";
+import { fitted, moved, opening, showing, type View, zoomed } from "./viewport.ts";
+
+/** What can be done with what is seen. None of it draws anything anew. */
+export interface Seeing {
+  /** The element that is moved. */
+  readonly content: RefObject<SVGGElement | null>;
+  readonly fit: () => void;
+  readonly zoom: (by: number, at?: Point) => void;
+  readonly move: (by: Point) => void;
+  /** Brings a part into sight. */
+  readonly reveal: (rect: Rect) => void;
+  /** Keeps a state where it is when the next layout comes. */
+  readonly hold: (key: string) => void;
+}
+
+/** What is seen of a layout in an element. */
+export function useView(svg: RefObject<SVGSVGElement | null>, layout: Layout | undefined, marks: Marks): Seeing {
+  const content = useRef<SVGGElement>(null);
+  const now = useRef({ layout, marks });
+  now.current = { layout, marks };
+  const before = useRef<Layout>(undefined);
+  /** The view; and whether the user chose it: then it stays when the box changes. */
+  const view = useRef<View>({ x: 0, y: 0, scale: 1 });
+  const chosen = useRef(false);
+  const held = useRef<string>(undefined);
+
+  const acts = useMemo(() => {
+    const box = () => ({ width: svg.current?.clientWidth ?? 0, height: svg.current?.clientHeight ?? 0 });
+    const show = (next: View) => {
+      view.current = next;
+      content.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
+    };
+    const choose = (next: View) => {
+      chosen.current = true;
+      show(next);
+    };
+    const open = () => {
+      const { layout: drawn, marks: lit } = now.current;
+      if (drawn === undefined || chosen.current) return;
+      const key = [...drawn.states.keys()].find((state) => lit.lights.get(state) === "current");
+      show(opening(drawn, box(), drawn.states.get(key ?? "")?.rect ?? drawn.initials[0]?.rect));
+    };
+    return {
+      open,
+      show,
+      fit: () => {
+        if (now.current.layout === undefined) return;
+        show(fitted(now.current.layout, box()));
+        chosen.current = true;
+      },
+      zoom: (by: number, at?: Point) => {
+        const { width, height } = box();
+        choose(zoomed(view.current, by, at ?? { x: width / 2, y: height / 2 }));
+      },
+      move: (by: Point) => {
+        if (now.current.layout !== undefined) choose(moved(view.current, by, now.current.layout, box()));
+      },
+      reveal: (rect: Rect) => {
+        const next = showing(view.current, rect, box());
+        if (next.x !== view.current.x || next.y !== view.current.y) choose(next);
+      },
+      hold: (key: string) => {
+        held.current = key;
+      },
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    const key = held.current;
+    const [was, is] = [before.current?.states.get(key ?? "")?.rect, layout?.states.get(key ?? "")?.rect];
+    before.current = layout;
+    held.current = undefined;
+    if (was === undefined || is === undefined || !chosen.current) {
+      acts.open();
+      return;
+    }
+    const { x, y, scale } = view.current;
+    acts.show({ scale, x: x + (was.x - is.x) * scale, y: y + (was.y - is.y) * scale });
+  }, [layout]);
+
+  useEffect(() => {
+    const { current } = svg;
+    if (current === null) return undefined;
+    const sizes = new ResizeObserver(acts.open);
+    sizes.observe(current);
+    const gestures = new Gestures(current, acts);
+    return () => {
+      sizes.disconnect();
+      gestures.end();
+    };
+  }, []);
+
+  return useMemo(() => ({ content, ...acts }), []);
+}
