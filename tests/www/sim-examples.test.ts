@@ -3,13 +3,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { checkScenario, defineMachine, simulate, type SimulatedRow, validate } from "statewright";
+import {
+  type AnyMachine,
+  checkScenario,
+  defineMachine,
+  simulate,
+  type SimulatedRow,
+  validate,
+} from "statewright";
 
 import { EXAMPLES, type Example } from "../../www/src/examples/index.ts";
 
+/** A scenario brings its own. */
+const NO_MACHINES: readonly AnyMachine[] = [];
+
 /** Everything that shows of an example that was played. */
 function played(example: Example) {
-  const session = simulate([]);
+  const session = simulate(NO_MACHINES);
   session.import(example.scenario);
   const entities = session.entities();
   const rows = entities.flatMap(({ machine_id, entity_id }) => session.history(machine_id, entity_id));

@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 
-import { checkScenario, type Scenario, simulate } from "statewright";
+import { type AnyMachine, checkScenario, type Scenario, simulate } from "statewright";
 
 import { EXAMPLES } from "../../www/src/examples/index.ts";
 import { contentOfText } from "../../www/src/simulator/share/content.ts";
 import { decode, encode, FITS_EVERYWHERE } from "../../www/src/simulator/share/link.ts";
 import { recorded } from "../../www/src/simulator/share/recorded.ts";
+
+/** A scenario brings its own. */
+const NO_MACHINES: readonly AnyMachine[] = [];
 
 const payloadOf = (text: string | Buffer) => `1${deflateRawSync(text).toString("base64url")}`;
 
@@ -93,7 +96,7 @@ test("files: a scenario, a definition, a list, an object with machines", () => {
 
 test("what is recorded passes, and tells of the states that events, timers and effects make", () => {
   for (const { name, scenario } of EXAMPLES) {
-    const session = simulate([]);
+    const session = simulate(NO_MACHINES);
     session.import(scenario);
     const told = recorded(session.export());
     assert.deepEqual(checkScenario(told), { passed: true, steps: told.steps.length, failures: [] }, name);
@@ -125,7 +128,7 @@ test("a machine that does otherwise fails what was recorded", () => {
 test("a replay, a refusal and a deletion are recorded as what they are", () => {
   const definition = EXAMPLES[0]?.definitions[1];
   assert.ok(definition);
-  const session = simulate([]);
+  const session = simulate(NO_MACHINES);
   session.import({ statewright: "scenario/1", machines: [definition], steps: [] });
   session.create("stock", "a");
   session.perform("create", { machine_id: "stock", body: { entity_id: "a" } });

@@ -109,7 +109,11 @@ function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
       </span>
       <span class="sim-row-move">
         {row.region !== "_" && <span class="sim-row-region">{short(row.region, 60)}: </span>}
-        <Move from={row.from_state} to={row.to_state} />
+        {kind === "cancelled" ? (
+          <>ended in {short(endedIn(row.to_state))}</>
+        ) : (
+          <Move from={row.from_state} to={row.to_state} />
+        )}
       </span>
       {!own && (
         <span class="sim-row-entity" title={`${short(row.machine_id, 200)} ${short(row.entity_id, 500)}`}>
@@ -131,8 +135,6 @@ function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
 }
 
 function Move({ from, to }: { from: string; to: string }): JSX.Element {
-  // A cancel ends an entity where it is: of a parallel one, its regions stand in JSON.
-  if (from === to && from.startsWith("{")) return <>ended in {short(endedIn(from))}</>;
   return (
     <>
       {short(from, 60)} <span aria-label="to">→</span> {short(to, 60)}
@@ -140,7 +142,9 @@ function Move({ from, to }: { from: string; to: string }): JSX.Element {
   );
 }
 
+/** Where a cancelled entity was: of a parallel one, its regions stand in JSON. */
 function endedIn(text: string): string {
+  if (!text.startsWith("{")) return text;
   try {
     return stateText(JSON.parse(text));
   } catch {

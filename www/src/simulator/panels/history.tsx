@@ -27,9 +27,10 @@ export function HistoryPanel({ model }: { model: Model }): JSX.Element {
     const panel = list.current?.closest(".tabs-panel");
     const now = list.current?.querySelector('[aria-current="step"]')?.closest("li");
     if (panel == null || now == null) return;
+    const bar = panel.querySelector(".sim-panel-bar")?.getBoundingClientRect().bottom ?? 0;
     const [outer, inner] = [panel.getBoundingClientRect(), now.getBoundingClientRect()];
     if (inner.bottom > outer.bottom) panel.scrollTop += inner.bottom - outer.bottom + 8;
-    else if (inner.top < outer.top) panel.scrollTop -= outer.top - inner.top + 8;
+    else if (inner.top < bar) panel.scrollTop -= bar - inner.top + 8;
   }, [done, steps.length]);
 
   const names = namesOf(steps);

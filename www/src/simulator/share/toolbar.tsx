@@ -29,7 +29,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
       try {
         await replaceWith(model, content, what);
       } catch (error) {
-        setFailed({ error, what: `${what} cannot be loaded` });
+        setFailed({ error, what: `Could not load ${what}.` });
       }
     },
     [model],
@@ -40,7 +40,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
       try {
         await load(await contentOfFiles(files), what);
       } catch (error) {
-        setFailed({ error, what: `${what} cannot be loaded` });
+        setFailed({ error, what: `Could not load ${what}.` });
       }
     },
     [load],
@@ -57,7 +57,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
           items={EXAMPLES.map(({ id, name, description }) => ({ id, label: name, description }))}
           onSelect={(id) => {
             const example = EXAMPLES.find((one) => one.id === id);
-            if (example !== undefined) void load(example, `The example ${example.name}`);
+            if (example !== undefined) void load(example, `the example ${example.name}`);
           }}
         />
         <Button icon={Import} title="Import from XState" onClick={() => setDialog("xstate")}>
@@ -124,7 +124,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
           onClose={close}
           onImport={(definitions) => {
             close();
-            void load({ definitions }, "What was imported");
+            void load({ definitions }, "what was imported");
           }}
         />
       )}
@@ -145,12 +145,8 @@ async function unlessFork(model: Model, then: () => void): Promise<void> {
   if (yes) then();
 }
 
-/** What a link or the console loads is nobody's work yet: all its documents are new then. */
+/** What a link or the console loads is nobody's work yet. */
 function useLoadedFromElsewhere(model: Model): void {
-  const docs = model.docs.value;
-  const seen = useRef<ReadonlySet<number>>(new Set());
-  useEffect(() => {
-    if (!docs.some(({ key }) => seen.current.has(key))) noteLoaded(model);
-    seen.current = new Set(docs.map(({ key }) => key));
-  }, [docs]);
+  const count = model.loaded.value;
+  useEffect(() => noteLoaded(model), [model, count]);
 }
