@@ -29,7 +29,17 @@ export const order = {
   ],
   joins: [{ when: { payment: "paid", goods: "packed" }, target_region: "goods", target_state: "ready" }],
   actions: [
-    { on_enter: "paid", region: "payment", action: { type: "webhook", url: "https://shop.example/paid" } },
+    {
+      on_enter: "paid",
+      region: "payment",
+      // The machine is not registered: the effect is tried, fails, and waits.
+      action: {
+        type: "transition",
+        machine_id: "shipment",
+        entity_id: "s-{/entity_id}",
+        event_type: "order_paid",
+      },
+    },
   ],
 } as const;
 
@@ -92,25 +102,48 @@ const bundle = {
   ],
 };
 
+/** A machine whose timeout is parked: the machine of the child that it would start is not registered. */
+const parking = {
+  machine_id: "parking",
+  states: ["waiting", "working"],
+  initial_state: "waiting",
+  transitions: [{ from: "waiting", to: "working", on: "$timeout", guard: { after_ms: 1 } }],
+  sub_machines: { working: { machine_id: "nowhere", lifecycle: "managed", on_final: {} } },
+};
+
 /** Registers the machines. */
 export async function stock(service: Service): Promise<void> {
-  for (const definition of [order, settle, returnCase, bundle]) await service.register(definition);
+  for (const definition of [order, settle, returnCase, bundle, parking]) await service.register(definition);
 }
 
-/** Makes an order. */
-export async function placeOrder(service: Service, entity_id: string, context: object = {}): Promise<void> {
-  await service.expect(201, "POST", "/api/machines/order/entities", { body: { entity_id, context } });
+/** Makes an entity of a machine. */
+export async function make(
+  service: Service,
+  machine: string,
+  entity_id: string,
+  context: object = {},
+): Promise<void> {
+  await service.expect(201, "POST", `/api/machines/${machine}/entities`, { body: { entity_id, context } });
 }
 
-/** Makes a bundle whose return is settling: three live levels, a timer on the second. */
+/** Sends an event to an entity. */
+export async function send(
+  service: Service,
+  machine: string,
+  entity_id: string,
+  body: object,
+): Promise<void> {
+  const path = `/api/machines/${machine}/entities/${encodeURIComponent(entity_id)}/transition`;
+  await service.expect(200, "POST", path, { body });
+}
+
+/** Makes a bundle whose return is settling: three live levels, and a timer on the second. */
 export async function openBundle(service: Service, entity_id: string): Promise<void> {
-  const path = `/api/machines/bundle/entities`;
   const context = { buyer: "Ada Lovelace", address: { street: "Rua do Ouro 7" } };
-  await service.expect(201, "POST", path, { body: { entity_id, context } });
-  const send = (body: object): Promise<unknown> =>
-    service.expect(200, "POST", `${path}/${entity_id}/transition`, { body });
-  await send({ event_type: "bundle.open", timestamp: 9000, params: { note: "from Charles" } });
-  await send({
+  await make(service, "bundle", entity_id, context);
+  const note = "from Charles Babbage";
+  await send(service, "bundle", entity_id, { event_type: "bundle.open", timestamp: 9000, params: { note } });
+  await send(service, "bundle", entity_id, {
     event_type: "decision.approve",
     timestamp: 9001,
     params: { value: 120, agent: "Grace Hopper" },

@@ -1,23 +1,19 @@
 import { Search } from "lucide";
-import { type components, type Receipt, StatewrightError } from "statewright/client";
+import { type Receipt, StatewrightError } from "statewright/client";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
-import { Json } from "../../parts/json.tsx";
-import { Time } from "../../parts/time.tsx";
 import { apiPath } from "../curl.ts";
 import { place, replacePlace } from "../place.ts";
 import { client } from "../service.ts";
 import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
 import { EffectDialog } from "./outbox-rows.tsx";
+import { ReceiptCard } from "./receipt-card.tsx";
 import type { Subject } from "./subject.ts";
-import { counted } from "./words.ts";
-
-type Schemas = components["schemas"];
 
 /** An event's identity begins so: it is one within its entity. */
 function queryOf(key: string, { machine, entity }: Subject): { machine?: string; entity?: string } {
@@ -85,88 +81,10 @@ export function ReceiptsSection({ subject }: { subject: Subject }): JSX.Element 
           </p>
         )}
         {read?.receipts.map((receipt, at) => (
-          <Card key={at} receipt={receipt} onEffect={setOpened} />
+          <ReceiptCard key={at} receipt={receipt} onEffect={setOpened} />
         ))}
       </div>
       {opened !== undefined && <EffectDialog id={opened} onClose={() => setOpened(undefined)} />}
     </div>
-  );
-}
-
-function Card({ receipt, onEffect }: { receipt: Receipt; onEffect: (id: string) => void }): JSX.Element {
-  const { outbox } = receipt;
-  return (
-    <article class="card stack" aria-label="Receipt">
-      {"scope" in receipt ? <OfRequest receipt={receipt} /> : <OfEvent receipt={receipt} />}
-      <section class="stack" aria-label="Its outbox rows">
-        <h3>{outbox.length === 0 ? "It called for nothing" : counted(outbox.length, "outbox row")}</h3>
-        {outbox.length > 0 && (
-          <ul class="con-entity-effects">
-            {outbox.map((id) => (
-              <li key={id}>
-                <button type="button" class="con-entity-link" onClick={() => onEffect(id)}>
-                  {id}
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
-    </article>
-  );
-}
-
-function OfRequest({ receipt }: { receipt: Schemas["RequestReceipt"] }): JSX.Element {
-  return (
-    <>
-      <dl class="con-entity-facts">
-        <dt>Request</dt>
-        <dd>
-          <code>{receipt.scope}</code>
-        </dd>
-        <dt>Outcome</dt>
-        <dd>
-          {receipt.outcome}
-          {receipt.status !== null && `, answered with ${receipt.status}`}
-          {receipt.state_version !== undefined && `, version ${receipt.state_version}`}
-        </dd>
-        {receipt.entity_id !== undefined && (
-          <>
-            <dt>Entity</dt>
-            <dd>
-              {receipt.machine_id} {receipt.entity_id}
-            </dd>
-          </>
-        )}
-        <dt>At</dt>
-        <dd>
-          <Time at={receipt.at} />
-        </dd>
-        <dt>Forgotten</dt>
-        <dd>
-          <Time at={receipt.expires_at} />
-        </dd>
-      </dl>
-      <Json value={receipt.answer} label="The answer that was given" />
-    </>
-  );
-}
-
-function OfEvent({ receipt }: { receipt: Schemas["EventReceipt"] }): JSX.Element {
-  return (
-    <dl class="con-entity-facts">
-      <dt>Event</dt>
-      <dd>
-        <code>{receipt.identity}</code>
-      </dd>
-      <dt>Outcome</dt>
-      <dd>{receipt.outcome}</dd>
-      <dt>At</dt>
-      <dd>
-        <Time at={receipt.at} />
-      </dd>
-      <dt>History row</dt>
-      <dd>{receipt.row}</dd>
-    </dl>
   );
 }

@@ -19,6 +19,8 @@ export interface EventFormProps {
   readonly tree: Entity;
   readonly definitions: readonly JsonDefinition[];
   readonly choices: readonly Choice[];
+  /** Whether what stands in the form was asked about. */
+  readonly asked: boolean;
   /** Asks what the request would do; `dry` runs it as well, and writes nothing. */
   readonly onAsk: (request: EventRequest, dry: boolean) => void;
   /** What was asked is not what stands in the form any more. */
@@ -27,7 +29,7 @@ export interface EventFormProps {
 
 /** An event, where it goes, its params, and the version that it is meant for. */
 export function EventForm(props: EventFormProps): JSX.Element {
-  const { subject, tree, definitions, choices, onAsk, onEdit } = props;
+  const { subject, tree, definitions, choices, asked, onAsk, onEdit } = props;
   const [chosen, setChosen] = useState<string>();
   const [type, setType] = useState("");
   const [placeKey, setPlaceKey] = useState<string>();
@@ -178,8 +180,8 @@ export function EventForm(props: EventFormProps): JSX.Element {
             </div>
           </details>
           <div class="row">
-            <Button type="submit" icon={FlaskConical} kind="primary" disabled={!ready}>
-              Check what it would do
+            <Button type="submit" icon={FlaskConical} kind={asked ? "plain" : "primary"} disabled={!ready}>
+              {asked ? "Check again" : "Check what it would do"}
             </Button>
             <Button icon={HelpCircle} disabled={!ready} onClick={() => ask(false)}>
               Explain only

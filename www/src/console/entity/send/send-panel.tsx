@@ -47,6 +47,7 @@ export function SendPanel({ subject, tree, definitions }: SendPanelProps): JSX.E
           tree={tree}
           definitions={definitions}
           choices={choices}
+          asked={asked?.dry === true}
           onAsk={(request, dry) =>
             setAsked({ request, text: JSON.stringify(request), dry, time: (asked?.time ?? 0) + 1 })
           }
