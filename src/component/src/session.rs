@@ -73,6 +73,7 @@ fn name(operation: wit::Operation) -> &'static str {
         wit::Operation::Machine => "machine",
         wit::Operation::DeleteMachine => "delete_machine",
         wit::Operation::Create => "create",
+        wit::Operation::Adopt => "adopt",
         wit::Operation::Evaluate => "evaluate",
         wit::Operation::Transition => "transition",
         wit::Operation::Explain => "explain",

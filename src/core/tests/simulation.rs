@@ -186,7 +186,7 @@ proptest! {
     #[test]
     fn i10_whatever_is_asked_has_an_answer(
         op in prop::sample::select(&[
-            "register", "validate", "machine", "create", "evaluate", "transition", "explain", "entity", "tree", "events",
+            "register", "validate", "machine", "create", "adopt", "evaluate", "transition", "explain", "entity", "tree", "events",
             "history", "delete", "release", "diagram", "tick", "advance", "due", "effects", "undo", "redo", "import", "what",
         ][..]),
         args in generate::any_json(), body in generate::any_json(),

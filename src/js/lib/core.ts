@@ -21,6 +21,8 @@ export type * from "./checked.ts";
 export type * from "./definition.ts";
 export { type ErrorBody, type ErrorCode, StatewrightError } from "./errors.ts";
 export {
+  type AdoptedRow,
+  type AdoptOptions,
   checkScenario,
   type Checked,
   type Expected,

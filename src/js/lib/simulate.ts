@@ -44,6 +44,18 @@ export interface SimulatedRow extends typed.HistoryRow {
   readonly revision: number;
 }
 
+/** A history row that an entity is taken in with, as a service or a simulation lists it. */
+export interface AdoptedRow extends Omit<typed.HistoryRow, "actions_dispatched"> {
+  readonly id: number;
+  readonly actions_dispatched: readonly object[];
+}
+
+/** What an entity is taken in with, and when. */
+export interface AdoptOptions extends When {
+  /** The rows of all entities of its tree, in any order. Replays are found by them. */
+  readonly history?: readonly AdoptedRow[];
+}
+
 /** What a commit called for. Only events to entities of the simulation are ever delivered; the rest stays `pending`. */
 export interface SimulatedEffect {
   readonly id: number;
@@ -211,6 +223,15 @@ export class Simulation<Machines extends Some = Some> {
   ): SimulatedEntity<TypesById<Machines, Id>> {
     const body = { entity_id: entity, context };
     return this.#done("create", { machine_id: machine, body, at: atOf(options) });
+  }
+
+  /**
+   * Takes in an entity of a service, with the tree that `?tree=true` shows of it: it goes on here as it would there. The clock
+   * is turned on to when the tree was last written, where it is behind that.
+   */
+  adopt(tree: typed.Snapshot, options: AdoptOptions = {}): SimulatedEntity {
+    const { history, at } = optionsOf(options, ["history", "at"]);
+    return this.#done("adopt", { body: { tree, history }, at });
   }
 
   /** Sends an event to an entity. Replays are found in its history. */

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
+use super::adopted::GivenRow;
 use super::json_of;
 use crate::answer::Answer;
 use crate::commit::Commit;
@@ -21,6 +23,12 @@ use crate::tree::{EntityIx, Library, Place, Status, Tree};
 
 /// Machine and id of an entity.
 pub(super) type Name = (Arc<str>, Arc<str>);
+
+/// The number of a row that is taken in, from that which it had.
+pub(super) fn number(rows: &[u64], row: u64, first: u64) -> u64 {
+    let place = rows.partition_point(|other| *other < row);
+    first.saturating_add(u64::try_from(place).unwrap_or(u64::MAX))
+}
 
 /// The name of an entity of a tree.
 pub(super) fn name_of(tree: &Tree, ix: EntityIx) -> Name {
@@ -57,7 +65,18 @@ struct Known {
 struct StoredRow {
     of: EntityIx,
     id: u64,
-    view: Arc<RowView>,
+    timestamp: i64,
+    view: RowTold,
+}
+
+/// How a row is told, but for what all rows of a simulation have alike.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum RowTold {
+    /// A commit of the simulation wrote it.
+    Written(Arc<RowView>),
+    /// It came with its tree.
+    Given(Arc<Map<String, Value>>),
 }
 
 impl Family {
@@ -69,6 +88,67 @@ impl Family {
             rows: Vec::new(),
             due: None,
         }
+    }
+
+    /// A tree that is taken in. `rows` are the numbers that the rows which made its entries have where it comes from: those of
+    /// here, from `first` on, are in their order.
+    pub(super) fn given(living: Living, created: Vec<Millis>, rows: &[u64], first: u64) -> Self {
+        let mut family = Self {
+            created,
+            ..Self::new(living)
+        };
+        for place in 0..family.tree().len() {
+            for entry in &mut family.living.tree.entity_mut(EntityIx::at(place)).entries {
+                if let Made::Stored(row @ 1..) = entry.made {
+                    entry.made = Made::Stored(number(rows, row, first));
+                }
+            }
+        }
+        family.note_due();
+        family
+    }
+
+    /// Keeps a row that was given, under its number of here. Says whether the entity has no other of its identity. An event that
+    /// a legacy child handled is known to those above it, who can have handed it on (M11).
+    pub(super) fn remember(&mut self, ix: EntityIx, id: u64, row: GivenRow) -> bool {
+        let GivenRow {
+            key,
+            params,
+            timestamp,
+            is_event,
+            view,
+            ..
+        } = row;
+        let mut below = ix;
+        while let Some(place) = self
+            .living
+            .tree
+            .place(below)
+            .filter(|place| is_event && !place.managed)
+        {
+            below = place.parent;
+            if self.tree().entity(below).machine().rules().mended_children {
+                let known = || Known {
+                    row: None,
+                    params: Some(Arc::clone(&params)),
+                    by: Some(ix),
+                };
+                self.known.entry((below, Arc::clone(&key))).or_insert_with(known);
+            }
+        }
+        let known = Known {
+            row: Some(id),
+            params: Some(params),
+            by: None,
+        };
+        let other = self.known.insert((ix, key), known);
+        self.rows.push(StoredRow {
+            of: ix,
+            id,
+            timestamp,
+            view: RowTold::Given(Arc::new(view)),
+        });
+        other.is_none_or(|other| other.row.is_none())
     }
 
     pub(super) fn tree(&self) -> &Tree {
@@ -126,7 +206,8 @@ impl Family {
             self.rows.push(StoredRow {
                 of: row.entity,
                 id,
-                view: Arc::new(view.clone()),
+                timestamp: row.timestamp,
+                view: RowTold::Written(Arc::new(view.clone())),
             });
         }
         self.hand_on(commit, first_of_target);
@@ -233,10 +314,10 @@ impl Family {
     pub(super) fn history(&self, ix: EntityIx, in_order: bool, tenant: &str) -> Value {
         let mut rows: Vec<&StoredRow> = self.rows.iter().filter(|row| row.of == ix).collect();
         if !in_order {
-            sort_by_key(&mut rows, |row| (row.view.timestamp, row.id));
+            sort_by_key(&mut rows, |row| (row.timestamp, row.id));
         }
         let view = |row: &StoredRow| {
-            let mut view = json_of(&*row.view);
+            let mut view = json_of(&row.view);
             if let Value::Object(object) = &mut view {
                 object.insert("id".to_owned(), row.id.into());
                 object.insert("tenant_id".to_owned(), tenant.into());

@@ -30,6 +30,7 @@
 //! assert_eq!(paid.body["transition"], "placed → paid");
 //! ```
 
+mod adopted;
 mod clock;
 mod effects;
 mod family;
@@ -229,6 +230,7 @@ impl Session {
     /// | `machines`, `machine` | —, `machine_id` | `GET /api/machines…` |
     /// | `delete_machine` | `machine_id` | `DELETE …` |
     /// | `create` | `machine_id`, `body` | `POST …/entities` |
+    /// | `adopt` | `body`: a `tree` and its `history` | takes in what `GET …/entities/{entity_id}?tree=true` and the histories of all entities in it answer |
     /// | `evaluate` | `machine_id`, `body` | `POST …/evaluate` |
     /// | `transition`, `explain` | `machine_id`, `entity_id`, `body` | `POST …/entities/{entity_id}/…` |
     /// | `entity`, `tree`, `events` | `machine_id`, `entity_id` | `GET …/entities/{entity_id}…` |
@@ -345,6 +347,7 @@ impl Session {
             Op::Machine => world.machine(machine()?),
             Op::DeleteMachine => world.delete_machine(machine()?),
             Op::Create => world.create(machine()?, object(body)?),
+            Op::Adopt => world.adopt_tree(object(body)?),
             Op::Evaluate => world.evaluate(machine()?, object(body)?),
             Op::Transition => world.transition(machine()?, entity()?, object(body)?),
             Op::Explain => world.explain(machine()?, entity()?, object(body)?),

@@ -9,6 +9,7 @@ pub(super) enum Op {
     Machine,
     DeleteMachine,
     Create,
+    Adopt,
     Evaluate,
     Transition,
     Explain,
@@ -37,6 +38,7 @@ impl Op {
             "machine" => Self::Machine,
             "delete_machine" => Self::DeleteMachine,
             "create" => Self::Create,
+            "adopt" => Self::Adopt,
             "evaluate" => Self::Evaluate,
             "transition" => Self::Transition,
             "explain" => Self::Explain,
@@ -63,6 +65,7 @@ impl Op {
             Self::Register
             | Self::DeleteMachine
             | Self::Create
+            | Self::Adopt
             | Self::Evaluate
             | Self::Transition
             | Self::Delete
@@ -88,7 +91,7 @@ impl Op {
     /// The status that it is answered with when it is done.
     pub(super) fn success(self) -> u16 {
         match self {
-            Self::Register | Self::Create => 201,
+            Self::Register | Self::Create | Self::Adopt => 201,
             Self::Delete | Self::DeleteMachine => 204,
             _ => 200,
         }

@@ -42,10 +42,10 @@ pub(super) struct World {
     pub(super) library: Arc<Library>,
     /// By their numbers; none where it was deleted, or became a part of another.
     pub(super) families: Vec<Option<Arc<Family>>>,
-    names: FxHashMap<Name, usize>,
+    pub(super) names: FxHashMap<Name, usize>,
     /// Roots whose ids are those of children.
     foreign: Vec<Name>,
-    next_row: u64,
+    pub(super) next_row: u64,
     pub(super) effects: Vec<Arc<Outgoing>>,
     /// How many of the effects were looked at.
     pub(super) delivered: usize,
@@ -198,17 +198,25 @@ impl World {
         shown.ok_or_else(|| no_entity(&name))
     }
 
+    /// A machine with those that its children are made of.
+    pub(super) fn blueprint(&self, machine: &str) -> Result<Blueprint, Error> {
+        let missing = || Error::NoMachine(machine.to_owned());
+        let registered = self.machines.get(machine).ok_or_else(missing)?;
+        Ok(Blueprint::of(
+            Arc::clone(&registered.machine),
+            Arc::clone(&self.library),
+        ))
+    }
+
     fn made(&self, name: &Name, context: Params) -> Result<(Family, Kept), Error> {
-        let missing = || Error::NoMachine(name.0.to_string());
-        let registered = self.machines.get(&*name.0).ok_or_else(missing)?;
-        let blueprint = Blueprint::of(Arc::clone(&registered.machine), Arc::clone(&self.library));
+        let blueprint = self.blueprint(&name.0)?;
         let others = self.others(name);
         let (mut living, kept) = blueprint.create_beside(&name.1, context, others, self.now)?;
         living.tenant_id = Some(self.tenant.to_string());
         Ok((Family::new(living), kept))
     }
 
-    fn add(&mut self, name: &Name, family: Family) -> usize {
+    pub(super) fn add(&mut self, name: &Name, family: Family) -> usize {
         let at = self.families.len();
         self.families.push(Some(Arc::new(family)));
         if name.1.contains(CHILD_MARK) {
@@ -572,8 +580,7 @@ impl World {
     ) -> Result<Value, Error> {
         let id = request::machine_id(machine)?;
         request::diagram_format(format)?;
-        let registered = self.registered(&id)?;
-        let blueprint = Blueprint::of(Arc::clone(&registered.machine), Arc::clone(&self.library));
+        let blueprint = self.blueprint(id.as_str())?;
         let current = match entity {
             Some(entity) => {
                 let name = self.name(machine, entity)?;

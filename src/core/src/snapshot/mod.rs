@@ -26,6 +26,7 @@
 
 mod history;
 mod living;
+mod past;
 mod read;
 mod told;
 mod view;
@@ -50,6 +51,8 @@ use crate::{diagram, request};
 
 pub use history::SeenRow;
 pub use living::{ADVANCE_LIMIT, Advanced, Decided, DueView, Living, NO_TENANT, OutcomeName, Sent};
+pub(crate) use past::{Cancelling, Cancels, Past};
+pub(crate) use read::told_name;
 pub use told::{CommitView, EffectView, Kept, RowView, VersionView};
 pub(crate) use view::entity_view;
 pub use view::{EntryOfParent, EntryView, InstanceView, LegacyView, Snapshot};
@@ -171,6 +174,11 @@ impl Blueprint {
     /// # Errors
     /// It is of another machine, or it is no entity of this one: it fails closed (M8).
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Living, Error> {
+        self.restore_after(snapshot, &|_| None)
+    }
+
+    /// The same, with what the history of the tree tells of it.
+    pub(crate) fn restore_after(&self, snapshot: &Snapshot, past: Past<'_>) -> Result<Living, Error> {
         if snapshot.machine_id != self.machine.id().as_str() {
             return Err(Error::invalid(
                 "$.machine_id",
@@ -178,7 +186,7 @@ impl Blueprint {
                 format!("`{}`", self.machine.id()),
             ));
         }
-        read::restore(snapshot, &self.machine, &self.library)
+        read::restore(snapshot, &self.machine, &self.library, past)
     }
 
     /// The machine as `mermaid` or `dot` text, with the current states of an entity marked where one is given.

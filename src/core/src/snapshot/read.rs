@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::living::Living;
+use super::past::Past;
 use super::view::{EntryOfParent, EntryView, InstanceView, LegacyView, Snapshot};
 use crate::answer::{OwnerView, StateView};
 use crate::definition::Reentry;
@@ -27,10 +28,15 @@ impl Snapshot {
     pub fn read(value: &Value) -> Result<Self, Error> {
         read("$", value)
     }
+
+    /// The same, at another path.
+    pub(crate) fn read_at(path: &str, value: &Value) -> Result<Self, Error> {
+        read(path, value)
+    }
 }
 
 impl Fields<'_> {
-    fn whole(&self, key: &str, least: i64) -> Result<Option<i64>, Error> {
+    pub(crate) fn whole(&self, key: &str, least: i64) -> Result<Option<i64>, Error> {
         let Some(value) = self.given(key) else {
             return Ok(None);
         };
@@ -54,7 +60,7 @@ impl Fields<'_> {
         Ok(self.whole(key, -MAX_TIMESTAMP)?.map(Millis))
     }
 
-    fn some_time(&self, key: &str) -> Result<Millis, Error> {
+    pub(crate) fn some_time(&self, key: &str) -> Result<Millis, Error> {
         self.needed(key, self.time(key)?, "milliseconds since the epoch")
     }
 
@@ -251,13 +257,18 @@ fn entry_of_parent(fields: Fields<'_>) -> Result<EntryOfParent, Error> {
 /// That a snapshot is no entity of its machine (M8).
 fn corrupt(snapshot: &Snapshot, problem: impl Into<String>) -> Error {
     Error::Corrupt {
-        what: format!(
-            "entity `{}` of machine `{}`",
-            shortened(&snapshot.entity_id),
-            shortened(&snapshot.machine_id)
-        ),
+        what: told_name(snapshot),
         problem: problem.into(),
     }
+}
+
+/// What an entity is called where it is corrupt.
+pub(crate) fn told_name(snapshot: &Snapshot) -> String {
+    format!(
+        "entity `{}` of machine `{}`",
+        shortened(&snapshot.entity_id),
+        shortened(&snapshot.machine_id)
+    )
 }
 
 /// Brings a snapshot to life.
@@ -265,10 +276,11 @@ pub(super) fn restore(
     snapshot: &Snapshot,
     machine: &Arc<Machine>,
     library: &Arc<Library>,
+    past: Past<'_>,
 ) -> Result<Living, Error> {
     let root = entity(snapshot, machine, true)?;
     let mut tree = Tree::new(root, Some(Arc::clone(library)));
-    children(&mut tree, EntityIx::ROOT, snapshot, library)?;
+    children(&mut tree, EntityIx::ROOT, snapshot, library, past)?;
     tree.check_places()
         .map_err(|problem| corrupt(snapshot, problem))?;
     let mut living = Living::new(tree, snapshot.created_at);
@@ -357,13 +369,19 @@ fn shows(entity: &Entity, told: &StateView) -> bool {
 }
 
 /// Hangs the children of a snapshot into a tree, each with its own.
-fn children(tree: &mut Tree, parent: EntityIx, of: &Snapshot, library: &Arc<Library>) -> Result<(), Error> {
+fn children(
+    tree: &mut Tree,
+    parent: EntityIx,
+    of: &Snapshot,
+    library: &Arc<Library>,
+    past: Past<'_>,
+) -> Result<(), Error> {
     for (nth, child) in of.children.iter().enumerate() {
         let id = MachineId::new(&child.machine_id).map_err(|error| corrupt(child, error.to_string()))?;
         let machine = library
             .get(&id)
             .ok_or_else(|| Error::NoMachine(child.machine_id.clone()))?;
-        let Some(known) = place(tree, parent, of, nth, child)? else {
+        let Some(known) = place(tree, parent, of, nth, child, past)? else {
             continue;
         };
         let entity = entity(child, machine, known.status == Status::Active)?;
@@ -374,7 +392,7 @@ fn children(tree: &mut Tree, parent: EntityIx, of: &Snapshot, library: &Arc<Libr
             return Err(corrupt(child, "it is there twice"));
         }
         let ix = tree.add(entity, known);
-        children(tree, ix, child, library)?;
+        children(tree, ix, child, library, past)?;
     }
     Ok(())
 }
@@ -386,6 +404,7 @@ fn place(
     of: &Snapshot,
     nth: usize,
     child: &Snapshot,
+    past: Past<'_>,
 ) -> Result<Option<Place>, Error> {
     let entry = child
         .parent
@@ -402,7 +421,13 @@ fn place(
         (None, None) if tree.is_live(parent) => {
             (Status::Active, child.created_at.unwrap_or(child.updated_at), None)
         }
-        (None, None) => (Status::Cancelled, child.updated_at, Some(child.updated_at)),
+        (None, None) => (
+            Status::Cancelled,
+            child.created_at.unwrap_or(child.updated_at),
+            tree.place(parent)
+                .and_then(|place| place.ended)
+                .or(Some(child.updated_at)),
+        ),
     };
     let lives = status == Status::Active;
     // A legacy child outlives its state, also where a later definition has it no more: it hangs where none of its ends
@@ -442,7 +467,14 @@ fn place(
         ),
         None if status == Status::Cancelled && is_latest => {
             let wakes = machine.state(state).child().map(|sub| sub.reentry) == Some(Reentry::Resume);
-            ended_with(tree, parent, ended, wakes && child.instance.is_some(), next)
+            let together = past(of).zip(past(child)).map(|(of, child)| of.last == child.last);
+            ended_with(
+                tree,
+                parent,
+                together.unwrap_or(tree.place(parent).is_some_and(|place| place.ended == ended)),
+                wakes && child.instance.is_some(),
+                next,
+            )
         }
         None => None,
     };
@@ -456,7 +488,10 @@ fn place(
         region,
         state,
         seq: entry.seq,
-        first_seq: child.first_seq.unwrap_or(entry.seq),
+        first_seq: child
+            .first_seq
+            .or_else(|| past(child).map(|cancels| cancels.first_seq))
+            .unwrap_or(entry.seq),
         managed: child.instance.is_some(),
         status,
         depth,
@@ -467,20 +502,22 @@ fn place(
     }))
 }
 
-/// What ended a child, where a service does not tell it: the state that its live parent left, where that is one to be
-/// resumed; or what ended its parent at the same time.
+/// What ended a child, where a service does not tell it: its parent left its state, where that is one to be resumed; or what
+/// ended its parent, and then it sleeps with that.
 fn ended_with(
     tree: &Tree,
     parent: EntityIx,
-    ended: Option<Millis>,
+    together: bool,
     wakes: bool,
     child: EntityIx,
 ) -> Option<EntityIx> {
-    if tree.is_live(parent) {
-        return wakes.then_some(child);
+    if !tree.is_live(parent) {
+        let top = tree.place(parent)?.cancelled_with?;
+        if together {
+            return Some(top);
+        }
     }
-    let place = tree.place(parent)?;
-    place.cancelled_with.filter(|_| place.ended == ended)
+    wakes.then_some(child)
 }
 
 /// An entity and those above it.
