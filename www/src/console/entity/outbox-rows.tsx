@@ -1,3 +1,5 @@
+import "./entity.css";
+
 import { Ban, RotateCcw } from "lucide";
 import type { OutboxEntry, OutboxItem } from "statewright/client";
 import type { JSX } from "preact";

@@ -1,3 +1,5 @@
+import "./entity.css";
+
 import type { components, Receipt } from "statewright/client";
 import type { JSX } from "preact";
 

@@ -44,6 +44,7 @@ export function Intent({ request, dry, time, tree, onDone }: IntentProps): JSX.E
   const asking = useActing();
   const sending = useActing();
   const result = useRef<HTMLDivElement>(null);
+  const outcome = useRef<HTMLHeadingElement>(null);
   const { entities } = client();
   const refused = sending.error !== undefined && !isUnsure(sending.error);
 
@@ -69,6 +70,8 @@ export function Intent({ request, dry, time, tree, onDone }: IntentProps): JSX.E
   }, [time]);
   // What came is below the form: what matters of it shall be seen.
   useEffect(() => result.current?.scrollIntoView({ block: "nearest" }), [foreseen, sent, sending.error]);
+  // The button that sent it is gone: the keyboard goes on from what came of it.
+  useEffect(() => outcome.current?.focus(), [sent]);
 
   const send = (): void =>
     sending.run(async () => {
@@ -134,7 +137,9 @@ export function Intent({ request, dry, time, tree, onDone }: IntentProps): JSX.E
       )}
       {sent !== undefined && (
         <>
-          <h3>Sent: {body.event_type}</h3>
+          <h3 ref={outcome} tabIndex={-1}>
+            Sent: {body.event_type}
+          </h3>
           <OutcomeOf answer={sent} />
           <p class="con-send-key">
             Idempotency-Key <a href={entityLink(to, "receipts", new URLSearchParams({ key }))}>{key}</a>

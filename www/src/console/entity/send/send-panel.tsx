@@ -3,7 +3,7 @@ import "./send.css";
 import type { JsonDefinition } from "statewright";
 import type { Entity } from "statewright/client";
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 
 import { Failure } from "../../../parts/failure.tsx";
 import { useLive } from "../../live.ts";
@@ -34,10 +34,13 @@ export function SendPanel({ subject, tree, definitions }: SendPanelProps): JSX.E
   const { machine, entity } = subject;
   const live = useLive((signal) => client().entities.events(machine, entity, { signal }), [machine, entity]);
   const [asked, setAsked] = useState<Asked>();
+  const title = useRef<HTMLHeadingElement>(null);
   const choices = useMemo(() => choicesOf(live.value ?? [], subject), [live.value]);
   return (
     <section class="card con-send" aria-labelledby="con-send-title">
-      <h2 id="con-send-title">Send an event</h2>
+      <h2 id="con-send-title" ref={title} tabIndex={-1}>
+        Send an event
+      </h2>
       {live.error !== undefined && <Failure error={live.error} what="Could not read the possible events" />}
       {live.value === undefined && live.error === undefined ? (
         <p class="loading">Reading what can happen…</p>
@@ -61,7 +64,10 @@ export function SendPanel({ subject, tree, definitions }: SendPanelProps): JSX.E
           dry={asked.dry}
           time={asked.time}
           tree={tree}
-          onDone={() => setAsked(undefined)}
+          onDone={() => {
+            setAsked(undefined);
+            title.current?.focus();
+          }}
         />
       )}
     </section>
