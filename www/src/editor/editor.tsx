@@ -12,8 +12,7 @@ import { assist } from "./assist.ts";
 import "./editor.css";
 import type { Problem } from "./faults.ts";
 import { formatJson } from "./format.ts";
-import { type Counts, countMarks, marking, reader, showProblems, wholeTree } from "./marks.ts";
-import { placeIn } from "./place.ts";
+import { type Counts, countMarks, marking, placesIn, showProblems } from "./marks.ts";
 import { reading, writing } from "./setup.ts";
 import { TAB_HINT } from "./tab.ts";
 
@@ -192,7 +191,7 @@ function replaceText(view: EditorView, text: string, outside = true): void {
 }
 
 function show(view: EditorView, path: string): void {
-  const { from, to, name } = placeIn(wholeTree(view.state), reader(view.state), path);
+  const { from, to, name } = placesIn(view.state).find(path);
   const start = name?.from ?? from;
   const line = view.state.doc.lineAt(start);
   view.dispatch({

@@ -2,7 +2,8 @@
 
 import type { Tree } from "@lezer/common";
 
-import { placeIn, type Place, type Read, textOf } from "./place.ts";
+import { type Place, type Places, type Read, stepsOf, textOf } from "./place.ts";
+import { isKnown } from "./schema.ts";
 
 /** A fault or warning of a definition. */
 export interface Problem {
@@ -80,8 +81,10 @@ export function doubledMarks(tree: Tree, read: Read): Mark[] {
 }
 
 /** Where a problem is marked: the value, or the name in front of one that goes over several lines. */
-export function problemMark(tree: Tree, read: Read, { path, severity, message }: Problem): Mark {
-  const { from, to, name } = placeIn(tree, read, path);
+export function problemMark(places: Places, read: Read, { path, severity, message }: Problem): Mark {
+  const { from, to, name, whole } = places.find(path);
+  // Of a key that there is not, the key is what is wrong.
+  if (whole && name !== undefined && !isKnown(stepsOf(path))) return { ...name, severity, message };
   const line = read(from, Math.min(to, from + 500)).indexOf("\n");
   if (line < 0) return { from, to, severity, message };
   if (name !== undefined) return { ...name, severity, message };

@@ -4,14 +4,18 @@ import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import { type Diagnostic, forEachDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { type EditorState, StateEffect } from "@codemirror/state";
 import { type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import type { Tree } from "@lezer/common";
 
 import { described } from "./described.ts";
 import { doubledMarks, type Mark, type Problem, problemMark, syntaxMarks } from "./faults.ts";
+import { Places } from "./place.ts";
 
 /** How long the text must rest before it is looked at again. */
 const REST_MS = 250;
-/** How long the parser may take for the rest of a long text. */
-const PARSE_MS = 1000;
+/** How long the parser works at once on a long text, how long it rests, and how often it goes on. */
+const PARSE_MS = 30;
+const PARSE_REST_MS = 15;
+const MOST_PARSES = 200;
 
 /** What problems the definition has: from whoever checks it. */
 export const showProblems = StateEffect.define<readonly Problem[]>();
@@ -22,9 +26,9 @@ export interface Counts {
   readonly warnings: number;
 }
 
-/** The syntax tree of the whole text, or of what could be parsed in time. */
-export function wholeTree(state: EditorState) {
-  return ensureSyntaxTree(state, state.doc.length, PARSE_MS) ?? syntaxTree(state);
+/** The places of a text, so far as it could be parsed at once. */
+export function placesIn(state: EditorState): Places {
+  return new Places(ensureSyntaxTree(state, state.doc.length, PARSE_MS) ?? syntaxTree(state), reader(state));
 }
 
 /** Reads a state's text. */
@@ -49,6 +53,9 @@ export const marking = ViewPlugin.fromClass(
     private readonly view: EditorView;
     private timer: ReturnType<typeof setTimeout> | undefined;
     private gone = false;
+    private parses = 0;
+    /** Problems that are not marked yet. */
+    private waiting: readonly Problem[] | undefined;
 
     constructor(view: EditorView) {
       this.view = view;
@@ -61,7 +68,10 @@ export const marking = ViewPlugin.fromClass(
         for (const effect of effects) if (effect.is(showProblems)) problems = effect.value;
       }
       // A view must not be changed while it is updated.
-      if (problems !== undefined) queueMicrotask(() => this.mark(problems));
+      if (problems !== undefined) {
+        this.parses = 0;
+        queueMicrotask(() => this.mark(problems));
+      }
       if (update.docChanged) this.later(REST_MS);
     }
 
@@ -72,17 +82,32 @@ export const marking = ViewPlugin.fromClass(
 
     private later(wait: number): void {
       clearTimeout(this.timer);
+      this.parses = 0;
       this.timer = setTimeout(() => this.mark(undefined), wait);
     }
 
     /** Marks afresh; without new problems, those that are marked stay where the changes have moved them. */
     private mark(problems: readonly Problem[] | undefined): void {
       if (this.gone) return;
+      this.waiting = problems ?? this.waiting;
       const { state } = this.view;
-      const tree = wholeTree(state);
+      const tree = ensureSyntaxTree(state, state.doc.length, PARSE_MS);
+      if (tree === null && this.parses < MOST_PARSES) {
+        this.parses += 1;
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.mark(undefined), PARSE_REST_MS);
+        return;
+      }
+      this.show(tree ?? syntaxTree(state));
+    }
+
+    private show(tree: Tree): void {
+      const { state } = this.view;
       const read = reader(state);
+      const places = new Places(tree, read);
       const broken = syntaxMarks(tree, read);
-      const given = problems?.map((problem) => problemMark(tree, read, problem)) ?? kept(state);
+      const given = this.waiting?.map((problem) => problemMark(places, read, problem)) ?? kept(state);
+      this.waiting = undefined;
       const own = broken.length > 0 ? broken : doubledMarks(tree, read);
       const shown = [...own.map(diagnostic), ...given.map(givenDiagnostic)];
       this.view.dispatch(setDiagnostics(state, shown.sort(byPlace)));

@@ -42,21 +42,67 @@ export function stepsOf(path: string): Step[] {
 
 /** Where a JSON path is in a text: [from, to), by the syntax tree. Where it is missing, the innermost part that is there. */
 export function placeOf(text: string, path: string): Place {
-  const { from, to } = placeIn(parser.parse(text), (start, end) => text.slice(start, end), path);
+  const { from, to } = new Places(parser.parse(text), (start, end) => text.slice(start, end)).find(path);
   return { from, to };
 }
 
-/** The same in a text that is parsed already. */
-export function placeIn(tree: Tree, read: Read, path: string): Found {
-  const root = valueOf(tree.topNode);
-  if (root === undefined) return { from: 0, to: tree.length, whole: false, name: undefined };
-  let at: { node: SyntaxNode; name: SyntaxNode | undefined } = { node: root, name: undefined };
-  for (const step of stepsOf(path)) {
-    const next = typeof step === "number" ? item(at.node, step) : member(at.node, step, read);
-    if (next === undefined) return found(at, false);
-    at = next;
+/** A value of the tree, with the name in front of it where it has one. */
+interface Value {
+  readonly node: SyntaxNode;
+  readonly name: SyntaxNode | undefined;
+}
+
+/** Finds paths in a text that is parsed already: many of them, each object and list being gone through once. */
+export class Places {
+  private readonly tree: Tree;
+  private readonly read: Read;
+  private readonly lists = new Map<number, readonly Value[]>();
+  private readonly objects = new Map<number, ReadonlyMap<string, Value>>();
+
+  constructor(tree: Tree, read: Read) {
+    this.tree = tree;
+    this.read = read;
   }
-  return found(at, true);
+
+  /** Where a path leads. */
+  find(path: string): Found {
+    const root = valueOf(this.tree.topNode);
+    if (root === undefined) return { from: 0, to: this.tree.length, whole: false, name: undefined };
+    let at: Value = { node: root, name: undefined };
+    for (const step of stepsOf(path)) {
+      const next = typeof step === "number" ? this.items(at.node)[step] : this.members(at.node).get(step);
+      if (next === undefined) return found(at, false);
+      at = next;
+    }
+    return found(at, true);
+  }
+
+  private items(node: SyntaxNode): readonly Value[] {
+    if (node.name !== "Array") return [];
+    const known = this.lists.get(node.from);
+    if (known !== undefined) return known;
+    const items: Value[] = [];
+    for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+      if (VALUES.has(child.name)) items.push({ node: child, name: undefined });
+    }
+    this.lists.set(node.from, items);
+    return items;
+  }
+
+  /** Of two members of one name, JSON takes the last, and so does this. */
+  private members(node: SyntaxNode): ReadonlyMap<string, Value> {
+    const members = new Map<string, Value>();
+    if (node.name !== "Object") return members;
+    const known = this.objects.get(node.from);
+    if (known !== undefined) return known;
+    for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+      const name = child.name === "Property" ? child.getChild("PropertyName") : null;
+      if (name === null) continue;
+      members.set(textOf(this.read(name.from, name.to)), { node: valueOf(child) ?? child, name });
+    }
+    this.objects.set(node.from, members);
+    return members;
+  }
 }
 
 /** The text that a JSON string stands for; of a broken one, what is between its quotes. */
@@ -70,7 +116,7 @@ export function textOf(string: string): string {
   return string.replace(/^"|"$/g, "");
 }
 
-function found({ node, name }: { node: SyntaxNode; name: SyntaxNode | undefined }, whole: boolean): Found {
+function found({ node, name }: Value, whole: boolean): Found {
   return {
     from: node.from,
     to: node.to,
@@ -85,33 +131,6 @@ const VALUES = new Set(["Object", "Array", "String", "Number", "True", "False", 
 function valueOf(node: SyntaxNode): SyntaxNode | undefined {
   for (let child = node.firstChild; child !== null; child = child.nextSibling) {
     if (VALUES.has(child.name)) return child;
-  }
-  return undefined;
-}
-
-function item(node: SyntaxNode, index: number): { node: SyntaxNode; name: undefined } | undefined {
-  if (node.name !== "Array") return undefined;
-  let count = 0;
-  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
-    if (!VALUES.has(child.name)) continue;
-    if (count === index) return { node: child, name: undefined };
-    count += 1;
-  }
-  return undefined;
-}
-
-/** The last member of that name: of two, JSON takes the last. */
-function member(
-  node: SyntaxNode,
-  key: string,
-  read: Read,
-): { node: SyntaxNode; name: SyntaxNode } | undefined {
-  if (node.name !== "Object") return undefined;
-  for (let child = node.lastChild; child !== null; child = child.prevSibling) {
-    if (child.name !== "Property") continue;
-    const name = child.getChild("PropertyName");
-    if (name === null || textOf(read(name.from, name.to)) !== key) continue;
-    return { node: valueOf(child) ?? child, name };
   }
   return undefined;
 }

@@ -22,20 +22,21 @@ export interface Token {
   readonly to: number;
 }
 
-/** What is told of each token, and of where it stands: before it has any effect on that. */
-export type Visit = (token: Token, open: readonly Frame[]) => void;
-
 const TOKEN = /"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$)|[{}[\],:]|[^\s{}[\],:"]+/gm;
 
-/** Walks through the text from its beginning. It stops where the visit answers true. */
-export function scan(text: string, visit: (...given: Parameters<Visit>) => boolean | undefined): void {
+/** Walks through the text from its beginning. It stops where the visit answers true. What is open then is answered. */
+export function scan(
+  text: string,
+  visit: (token: Token, open: readonly Frame[]) => boolean | undefined,
+): readonly Frame[] {
   const open: Frame[] = [];
   TOKEN.lastIndex = 0;
   for (const match of text.matchAll(TOKEN)) {
     const token = { text: match[0], from: match.index, to: match.index + match[0].length };
-    if (visit(token, open) === true) return;
+    if (visit(token, open) === true) break;
     apply(token.text, open);
   }
+  return open;
 }
 
 function apply(token: string, open: Frame[]): void {
@@ -130,7 +131,7 @@ export function cursorAt(text: string, at: number): Cursor | undefined {
     if (comma && inner.kind === "list") path[path.length - 1] = inner.index + 1;
     return { frames: [...open], path, role: isKey ? ("key" as const) : ("value" as const), comma };
   };
-  scan(text, (each, open) => {
+  const left = scan(text, (each, open) => {
     if (found === undefined && each.to >= at && holds(each, at)) {
       found = stand(open);
       token = each;
@@ -146,6 +147,7 @@ export function cursorAt(text: string, at: number): Cursor | undefined {
     end = each.to;
     return undefined;
   });
+  found ??= next === undefined ? stand(left) : undefined;
   if (found === undefined) return undefined;
   const { frames, path, role, comma } = found;
   return {

@@ -43,6 +43,17 @@ export function schemasAt(path: readonly Step[], members: readonly Members[]): r
   return schemas;
 }
 
+/** Whether the schema says anything of a key: of a place that it does not know itself, it may be. */
+export function isKnown(path: readonly Step[]): boolean {
+  const key = path.at(-1);
+  const around = schemasAt(path.slice(0, -1), []);
+  return (
+    typeof key !== "string" ||
+    around.length === 0 ||
+    around.some((schema) => child(schema, key, NOTHING) !== undefined)
+  );
+}
+
 /** The forms that a schema allows, references followed. */
 export function formsOf(schema: Schema): readonly Schema[] {
   const { description } = schema;
@@ -122,7 +133,8 @@ function child(schema: Schema, step: Step, members: Members): Schema | undefined
     const { description } = own(schema) ?? {};
     return description === undefined || found.description !== undefined ? found : { ...found, description };
   }
-  return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
+  const { additionalProperties: other = {} } = schema;
+  return typeof other === "object" ? other : other ? {} : undefined;
 }
 
 /** What a condition adds: of a transition, by whether it is on `$timeout`. */

@@ -125,8 +125,10 @@ function Result({ definitions, notCarried, leftOut }: Translation): JSX.Element 
           <ul class="import-notes">
             {notCarried.map(({ path, what, why }) => (
               <li>
-                <code>{path}</code>: {what}
-                <p class="muted">{why}</p>
+                <code>{path}</code>: <Words text={what} />
+                <p class="muted">
+                  <Words text={why} />
+                </p>
               </li>
             ))}
           </ul>
@@ -138,7 +140,7 @@ function Result({ definitions, notCarried, leftOut }: Translation): JSX.Element 
           <ul class="import-notes">
             {leftOut.map(({ what, line, column }) => (
               <li>
-                Line {line}, column {column}: {what}
+                Line {line}, column {column}: <Words text={what} />
               </li>
             ))}
           </ul>
@@ -146,4 +148,9 @@ function Result({ definitions, notCarried, leftOut }: Translation): JSX.Element 
       )}
     </section>
   );
+}
+
+/** Words, with what stands in backticks as code. */
+function Words({ text }: { text: string }): JSX.Element {
+  return <>{text.split("`").map((part, at) => (at % 2 === 0 ? part : <code>{part}</code>))}</>;
 }

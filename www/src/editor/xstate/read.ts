@@ -261,9 +261,9 @@ class Reader {
       return source.text.startsWith("=>", source.at) ? undefined : this.named(name, key, start);
     }
     if (isCombination(name)) return combination(name, this.list(")")[0]);
-    const [line] = source.text.slice(start, start + 60).split("\n");
-    this.note(`call of \`${name}\`${key === "" ? "" : ` at \`${key}\``}: \`${(line ?? "").trim()}\``, start);
     this.skipArguments();
+    const call = excerpt(source.text.slice(start, source.at));
+    this.note(`call of \`${name}\`${key === "" ? "" : ` at \`${key}\``}: \`${call}\``, start);
     return calledCode(name);
   }
 
