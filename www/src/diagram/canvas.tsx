@@ -75,7 +75,7 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
     event.preventDefault();
   };
 
-  const said = useMemo(() => saying(layout, marks), [layout, marks]);
+  const say = useMemo(() => saying(newest, marks), [newest, marks]);
   const first = useMemo(() => {
     const keys = [...(layout?.states.keys() ?? [])];
     return keys.find((key) => marks.lights.get(key) === "current") ?? keys[0];
@@ -85,13 +85,14 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
   told.current = { choose, change };
   const acts: StateActs = useMemo(
     () => ({
-      say: said,
       choose: choose === undefined ? undefined : (state) => told.current.choose?.(state),
       toggle: (state) => told.current.change(state),
     }),
-    [said, choose === undefined],
+    [choose === undefined],
   );
-  const view = (item: Item) => <ItemView key={item.key} item={item} marks={marks} acts={acts} entry={tab} near={near} />;
+  const view = (item: Item) => (
+    <ItemView key={item.key} item={item} marks={marks} acts={acts} say={say} entry={tab} near={near} />
+  );
 
   return (
     <div class="diagram-canvas">

@@ -40,9 +40,8 @@ function edgeItem(placed: PlacedEdge): { depth: number; item: Item } {
   return { depth: placed.depth, item: { kind: "edge", key: placed.of.key, placed } };
 }
 
-/** What can be done with a state, and what is said of it. */
+/** What can be done with a state. */
 export interface StateActs {
-  readonly say: (state: StateNode) => string;
   readonly choose: ((state: StateNode) => void) | undefined;
   readonly toggle: (state: StateNode) => void;
 }
@@ -51,6 +50,8 @@ export interface ItemProps {
   readonly item: Item;
   readonly marks: Marks;
   readonly acts: StateActs;
+  /** What is said of a state. */
+  readonly say: (state: StateNode) => string;
   /** The state that Tab leads to. */
   readonly entry: string | undefined;
   /** The state that is pointed at or has the focus: what leads to and from it stands out. */
@@ -58,7 +59,7 @@ export interface ItemProps {
 }
 
 /** One shape. */
-export function ItemView({ item, marks, acts, entry, near }: ItemProps): JSX.Element {
+export function ItemView({ item, marks, acts, say, entry, near }: ItemProps): JSX.Element {
   const { key } = item;
   switch (item.kind) {
     case "region":
@@ -72,7 +73,7 @@ export function ItemView({ item, marks, acts, entry, near }: ItemProps): JSX.Ele
           light={marks.lights.get(key)}
           count={marks.counts.get(key)}
           ended={marks.ended.get(item.placed.of.child?.inside?.key ?? "")}
-          label={acts.say(item.placed.of)}
+          label={say(item.placed.of)}
           acts={acts}
           entry={entry === key}
         />

@@ -67,6 +67,7 @@ class Placing {
   readonly #graph: Graph;
   readonly #answer: ElkNode;
   readonly #measure: Measure;
+  readonly #whole: Rect;
   readonly #rects = new Map<string, Rect>();
   readonly #ways = new Map<string, readonly Point[]>();
   readonly #texts = new Map<string, Rect>();
@@ -75,6 +76,7 @@ class Placing {
     this.#graph = graph;
     this.#answer = answer;
     this.#measure = measure;
+    this.#whole = { x: 0, y: 0, width: answer.width ?? 0, height: answer.height ?? 0 };
     this.#collect(answer, 0, 0);
   }
 
@@ -138,15 +140,24 @@ class Placing {
 
   #edge(edge: EdgeNode, depth: number): PlacedEdge | undefined {
     const laid = this.#ways.get(edge.key);
-    if (laid !== undefined) return { of: edge, depth, way: laid, text: this.#texts.get(edge.key), aside: false };
     const [from, to] = [this.#rects.get(edge.from.key), this.#rects.get(edge.to.key)];
     if (from === undefined || to === undefined) return undefined;
+    if (laid !== undefined && this.#leads(laid, from, to)) {
+      return { of: edge, depth, way: laid, text: this.#texts.get(edge.key), aside: false };
+    }
     const way = curveBetween(from, to);
     const [start, bend, end] = way;
     const { width, height } = textSize(edge, this.#measure);
     const x = (start.x + 2 * bend.x + end.x) / 4 - width / 2;
     const y = (start.y + 2 * bend.y + end.y) / 4 - height / 2;
     return { of: edge, depth, way, text: { x, y, width, height }, aside: true };
+  }
+
+  /** Whether a way leads from box to box: where it wraps a large machine, the engine loses some. */
+  #leads(way: readonly Point[], from: Rect, to: Rect): boolean {
+    const [first, last] = [way[0], way.at(-1)];
+    if (first === undefined || last === undefined) return false;
+    return touches(from, first) && touches(to, last) && way.every((point) => touches(this.#whole, point));
   }
 
   #wires(join: JoinNode, depth: number): readonly PlacedWire[] {
@@ -162,4 +173,9 @@ class Placing {
       { key: `${join.key}o`, join, depth, way: joined(`${join.key}t`, `${join.key}o`).reverse(), out: true },
     ];
   }
+}
+
+function touches({ x, y, width, height }: Rect, point: Point): boolean {
+  const near = 3;
+  return point.x >= x - near && point.x <= x + width + near && point.y >= y - near && point.y <= y + height + near;
 }

@@ -27,7 +27,7 @@ function* regionsOf(machine: MachineNode): Iterable<RegionNode> {
   }
 }
 
-/** One way to each state, and short ways besides as far as they are allowed. */
+/** One way to each state, and short ways on besides, as far as they are allowed. */
 function mainOf({ states, edges }: RegionNode, allowed: number): ReadonlySet<EdgeNode> {
   const leaving = new Map<StateNode, EdgeNode[]>();
   for (const edge of edges) {
@@ -55,8 +55,8 @@ function mainOf({ states, edges }: RegionNode, allowed: number): ReadonlySet<Edg
   let room = Math.max(allowed - main.size, Math.floor(states.length / 8));
   for (const edge of edges) {
     if (room === 0) break;
-    const far = Math.abs((depths.get(edge.from) ?? 0) - (depths.get(edge.to) ?? 0));
-    if (far > 2 || main.has(edge)) continue;
+    const on = (depths.get(edge.to) ?? 0) - (depths.get(edge.from) ?? 0);
+    if (on < 0 || on > 2 || main.has(edge) || (on === 0 && edge.from !== edge.to)) continue;
     main.add(edge);
     room -= 1;
   }

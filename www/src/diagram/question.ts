@@ -26,10 +26,12 @@ const STATES: LayoutOptions = {
   "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
 };
 
-/** Where there are too many transitions to lay out all of them: what costs most is left out. */
+/** Where there are too many transitions to lay out all of them: fast, and no tower but columns side by side. */
 const LARGE: LayoutOptions = {
   "elk.layered.considerModelOrder.strategy": "NONE",
   "elk.layered.thoroughness": "2",
+  "elk.layered.wrapping.strategy": "MULTI_EDGE",
+  "elk.aspectRatio": "1.4",
 };
 
 /** Of regions, which keep their order, and the bars of joins. */
