@@ -61,10 +61,11 @@ export function JsonEditor(props: EditorProps): JSX.Element {
           (current.current.schema ?? "machine") === "machine"
             ? assist(() => current.current.names ?? [])
             : [],
-          EditorView.contentAttributes.of({
-            "aria-label": label,
-            ...(readOnly ? { "aria-readonly": "true", tabindex: "0" } : { "aria-describedby": hint }),
-          }),
+          // The label can change while one writes: it may name what is written.
+          EditorView.contentAttributes.of(() => ({
+            "aria-label": current.current.label,
+            ...(readOnly ? { "aria-readonly": "true" } : { "aria-describedby": hint }),
+          })),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) {
               setBroken(false);
@@ -81,7 +82,11 @@ export function JsonEditor(props: EditorProps): JSX.Element {
       view.current = undefined;
       made.destroy();
     };
-  }, [readOnly, label]);
+  }, [readOnly]);
+
+  useLayoutEffect(() => {
+    view.current?.dispatch({});
+  }, [label]);
 
   useLayoutEffect(() => {
     if (view.current !== undefined) replaceText(view.current, value);
@@ -89,7 +94,7 @@ export function JsonEditor(props: EditorProps): JSX.Element {
 
   useEffect(() => {
     view.current?.dispatch({ effects: showProblems.of(problems ?? []) });
-  }, [problems, readOnly, label]);
+  }, [problems, readOnly]);
 
   useEffect(() => {
     if (view.current !== undefined && reveal !== undefined) show(view.current, reveal.path);
