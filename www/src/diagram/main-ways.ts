@@ -54,9 +54,12 @@ function mainOf({ states, edges }: RegionNode, allowed: number): ReadonlySet<Edg
   }
   let room = Math.max(allowed - main.size, Math.floor(states.length / 8));
   for (const edge of edges) {
-    if (room === 0) break;
+    if (edge.from === edge.to) {
+      main.add(edge);
+      continue;
+    }
     const on = (depths.get(edge.to) ?? 0) - (depths.get(edge.from) ?? 0);
-    if (on < 0 || on > 2 || main.has(edge) || (on === 0 && edge.from !== edge.to)) continue;
+    if (on < 1 || on > 2 || room === 0 || main.has(edge)) continue;
     main.add(edge);
     room -= 1;
   }

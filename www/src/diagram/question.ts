@@ -118,7 +118,7 @@ class Asking {
     const states = new Set(region.states);
     const shown = region.edges.filter((edge) => !this.#aside.has(edge));
     const children = region.states.map((state) => this.#state(state));
-    const edges = [...shown.map((edge) => this.#edge(edge)), ...joins.flatMap((join) => wiresInside(join, states))];
+    const edges = [...shown.map((edge) => this.#edge(edge)), ...joins.flatMap((join) => wiresInside(join, region, states))];
     const initial = region.states.find((state) => state.initial);
     if (initial !== undefined) {
       children.unshift({ id: `${initial.key}i`, width: 12, height: 12 });
@@ -165,12 +165,23 @@ function portsOf({ key, when, target }: JoinNode, states: ReadonlySet<StateNode>
 }
 
 /** Those ways inside of a region. */
-function wiresInside({ key, when, target }: JoinNode, states: ReadonlySet<StateNode>): readonly ElkExtendedEdge[] {
+function wiresInside(
+  { key, when, target }: JoinNode,
+  region: RegionNode,
+  states: ReadonlySet<StateNode>,
+): readonly ElkExtendedEdge[] {
   const here = when.map((state, index) => ({ state, index })).filter(({ state }) => states.has(state));
   const wires = here.map(({ state, index }) => line(`${key}i${index}`, state.key, `${key}p${index}`));
   if (!states.has(target)) return wires;
   wires.push(line(`${key}t`, target.key, `${key}q`));
-  // Not drawn: it keeps what a join leads to below what it leads from.
-  wires.push(...here.filter(({ state }) => state !== target).map(({ state }) => line(`${key}h`, state.key, target.key)));
+  // Not drawn: it keeps what a join leads to below what it leads from, or else below what nothing else leads out of.
+  const entered = region.edges.some(({ from, to }) => to === target && from !== target);
+  const above = here[0]?.state ?? (entered ? undefined : lastOf(region, target));
+  if (above !== undefined && above !== target) wires.push(line(`${key}h`, above.key, target.key));
   return wires;
+}
+
+function lastOf({ states, edges }: RegionNode, but: StateNode): StateNode | undefined {
+  const left = new Set(edges.filter(({ from, to }) => from !== to).map(({ from }) => from));
+  return states.find((state) => state !== but && !left.has(state));
 }
