@@ -3,17 +3,18 @@
 import { confirm } from "../../parts/overlays.tsx";
 import type { Content, Model } from "../model.ts";
 
-/** What stood after the last load: as long as it does, nothing is lost by the next. */
-const loaded = new WeakMap<Model, string>();
+/** What stood after a load, and which load that was: as long as it stands, nothing is lost by the next. */
+const loaded = new WeakMap<Model, { readonly count: number; readonly text: string }>();
 
-/** Notes that what stands was just loaded. */
+/** Notes what was loaded, whoever loaded it: once a load. */
 export function noteLoaded(model: Model): void {
-  loaded.set(model, standing(model));
+  const count = model.loaded.value;
+  if (loaded.get(model)?.count !== count) loaded.set(model, { count, text: standing(model) });
 }
 
 /** Whether something was done or written since the last load. */
 export function isChanged(model: Model): boolean {
-  return loaded.get(model) !== standing(model);
+  return loaded.get(model)?.text !== standing(model);
 }
 
 function standing(model: Model): string {
@@ -38,7 +39,6 @@ export async function replaceWith(model: Model, content: Content, what: string):
     model.failure.value = undefined;
     throw value;
   }
-  noteLoaded(model);
   return true;
 }
 

@@ -1,13 +1,13 @@
 import "./toolbar.css";
 
-import { BookOpen, FolderOpen, Import, Link, RotateCcw, Save, X } from "lucide";
+import { BookOpen, FolderOpen, Import, Link, RotateCcw, Save } from "lucide";
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { EXAMPLES } from "../../examples/index.ts";
-import { Button, IconButton } from "../../parts/button.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { confirm } from "../../parts/overlays.tsx";
+import { confirm, Dialog } from "../../parts/overlays.tsx";
 import type { Content, Model } from "../model.ts";
 import { contentOfFiles, useDrop } from "./files.ts";
 import { Menu } from "./menu.tsx";
@@ -21,7 +21,8 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
   const [dialog, setDialog] = useState<"share" | "save" | "xstate">();
   const [failed, setFailed] = useState<{ readonly error: unknown; readonly what: string }>();
   const chooser = useRef<HTMLInputElement>(null);
-  useLoadedFromElsewhere(model);
+  const count = model.loaded.value;
+  useEffect(() => noteLoaded(model), [model, count]);
 
   const load = useCallback(
     async (content: Content, what: string) => {
@@ -29,7 +30,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
       try {
         await replaceWith(model, content, what);
       } catch (error) {
-        setFailed({ error, what: `Could not load ${what}.` });
+        setFailed({ error, what: `Could not load ${what}` });
       }
     },
     [model],
@@ -40,7 +41,7 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
       try {
         await load(await contentOfFiles(files), what);
       } catch (error) {
-        setFailed({ error, what: `Could not load ${what}.` });
+        setFailed({ error, what: `Could not load ${what}` });
       }
     },
     [load],
@@ -107,10 +108,17 @@ export function Toolbar({ model }: { model: Model }): JSX.Element {
         </Button>
       </div>
       {failed !== undefined && (
-        <div class="sim-toolbar-failure">
-          <Failure error={failed.error} what={failed.what} />
-          <IconButton icon={X} label="Dismiss" onClick={() => setFailed(undefined)} />
-        </div>
+        <Dialog title={failed.what} onClose={() => setFailed(undefined)}>
+          <div class="dialog-body">
+            <Failure error={failed.error} />
+            <p>What was there is as it was.</p>
+          </div>
+          <div class="dialog-actions">
+            <Button kind="primary" onClick={() => setFailed(undefined)}>
+              Close
+            </Button>
+          </div>
+        </Dialog>
       )}
       {over && (
         <div class="sim-drop" aria-hidden="true">
@@ -143,10 +151,4 @@ async function unlessFork(model: Model, then: () => void): Promise<void> {
       action: "Go on",
     }));
   if (yes) then();
-}
-
-/** What a link or the console loads is nobody's work yet. */
-function useLoadedFromElsewhere(model: Model): void {
-  const count = model.loaded.value;
-  useEffect(() => noteLoaded(model), [model, count]);
 }
