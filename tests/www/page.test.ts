@@ -6,11 +6,27 @@ import { test } from "node:test";
 import { quiet, skip, stage } from "./support.ts";
 
 test("the Worker serves the page at / and the API beside it", { skip }, async () => {
-  const { service, ...rest } = await stage().then((on) => ({ on, service: on.service }));
-  const opened = await rest.on.open();
-  await opened.page.getByRole("navigation", { name: "Views" }).getByText("Console").click();
-  assert.match(opened.page.url(), /#\/console$/);
+  const on = await stage();
+  const { service } = on;
+  const opened = await on.open();
+  const { page } = opened;
+  const views = page.getByRole("navigation", { name: "Views" });
+  await views.getByText("Console").click();
+  assert.match(page.url(), /#\/console$/);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
   assert.equal((await service.call("GET", "/health")).status, 200);
   assert.equal((await service.call("GET", "/api/nothing")).body.error.code, "NOT_FOUND");
+
+  // What a browser needs to install it.
+  const manifest = await page.evaluate(async () => {
+    const link = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
+    const answer = await fetch(link?.href ?? "");
+    return (await answer.json()) as { start_url: string; icons: { src: string }[] };
+  });
+  assert.equal(manifest.start_url, "./");
+  for (const { src } of manifest.icons) {
+    const icon = await service.call("GET", new URL(src, `${on.url}/`).pathname);
+    assert.match(icon.headers.get("content-type") ?? "", /^image\//);
+  }
   quiet(opened);
 });
