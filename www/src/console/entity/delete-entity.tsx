@@ -7,13 +7,12 @@ import { client } from "../service.ts";
 import type { Subject } from "./subject.ts";
 import { counted } from "./words.ts";
 
-/** How many effects of an entity are not delivered yet; of many, that there are more. */
+/** What of the entity's effects is still to come. */
 async function pendingOf({ machine, entity }: Subject): Promise<string> {
-  const limit = 100;
-  const { items, next } = await client().outbox.list({ machine, entity, status: "pending", limit });
-  return next === undefined
-    ? counted(items.length, "effect")
-    : `more than ${counted(items.length, "effect")}`;
+  const { items, next } = await client().outbox.list({ machine, entity, status: "pending", limit: 100 });
+  if (items.length === 0) return "Its outbox rows stay; none of them waits to be sent.";
+  const effects = `${next === undefined ? "" : "more than "}${counted(items.length, "effect")}`;
+  return `Its outbox rows stay: ${effects} not delivered yet will still be sent.`;
 }
 
 /** Asks, and deletes an entity with everything below it. */
@@ -35,7 +34,7 @@ export async function deleteEntity(subject: Subject, tree: Entity | undefined): 
             : `, and ${counted(below.length, "entity", "entities")} below it with theirs, live and ended`}
           . If it is made again, an old event that is sent again counts as new.
         </p>
-        <p>Its outbox rows stay: {pending} not delivered yet will still be sent.</p>
+        <p>{pending}</p>
       </>
     ),
     action: "Delete",

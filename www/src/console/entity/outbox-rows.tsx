@@ -99,20 +99,22 @@ function Effect({ entry }: { entry: OutboxEntry }): JSX.Element {
       </dl>
       <EffectActions item={entry} />
       <h3>Attempts</h3>
-      <Table
-        caption="Attempts"
-        keyOf={({ attempt }) => attempt}
-        rows={entry.attempts}
-        empty="It has not been tried."
-        columns={[
-          { head: "Attempt", align: "end", cell: ({ attempt }) => attempt },
-          { head: "At", cell: ({ at }) => <Time at={at} /> },
-          { head: "Took", align: "end", cell: ({ ms }) => `${ms} ms` },
-          { head: "Answer", cell: ({ status }) => status ?? <span class="muted">none</span> },
-          { head: "Error", cell: ({ error }) => error ?? "" },
-          { head: "Body", cell: ({ body }) => body !== undefined && body !== null && <code>{body}</code> },
-        ]}
-      />
+      <div class="con-entity-attempts">
+        <Table
+          caption="Attempts"
+          keyOf={({ attempt }) => attempt}
+          rows={entry.attempts}
+          empty="It has not been tried."
+          columns={[
+            { head: "Attempt", align: "end", cell: ({ attempt }) => attempt },
+            { head: "At", cell: ({ at }) => <Time at={at} /> },
+            { head: "Took", align: "end", cell: ({ ms }) => `${ms} ms` },
+            { head: "Answer", cell: ({ status }) => status ?? <span class="muted">none</span> },
+            { head: "Error", cell: ({ error }) => error ?? "" },
+            { head: "Body", cell: ({ body }) => body !== undefined && body !== null && <code>{body}</code> },
+          ]}
+        />
+      </div>
       <h3>What is sent</h3>
       <Json value={entry.effect} label="What is sent" />
     </>

@@ -23,7 +23,7 @@ export function ReceiptCard({ receipt, onEffect }: ReceiptCardProps): JSX.Elemen
     <article class="card stack" aria-label="Receipt">
       {"scope" in receipt ? <OfRequest receipt={receipt} /> : <OfEvent receipt={receipt} />}
       <section class="stack" aria-label="Its outbox rows">
-        <h3>{outbox.length === 0 ? "It called for nothing" : counted(outbox.length, "outbox row")}</h3>
+        <h2>{outbox.length === 0 ? "It called for nothing" : counted(outbox.length, "outbox row")}</h2>
         {outbox.length > 0 && (
           <ul class="con-entity-effects">
             {outbox.map((id) => (

@@ -60,7 +60,7 @@ export function TimersSection({ subject, tree }: { subject: Subject; tree: Entit
       />
       {below.length > 0 && (
         <section class="stack" aria-label="Timers below it">
-          <h3>Timers below it</h3>
+          <h2>Timers below it</h2>
           <Table
             caption="Timers below it"
             keyOf={({ of, region }) => JSON.stringify([of.machine_id, of.entity_id, region])}

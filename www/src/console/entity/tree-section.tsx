@@ -22,7 +22,7 @@ export function TreeSection({ found: { tree, whole } }: { found: Found }): JSX.E
     <div class="stack">
       {above.length > 0 && (
         <section aria-label="Above it" class="stack">
-          <h3>Above it</h3>
+          <h2>Above it</h2>
           <ol class="con-entity-above">
             {above.map(({ machine_id, entity_id, region, state, seq }) => (
               <li key={seq}>
@@ -36,7 +36,7 @@ export function TreeSection({ found: { tree, whole } }: { found: Found }): JSX.E
         </section>
       )}
       <section aria-label="The entity and what is below it" class="stack">
-        <h3>{below === 0 ? "Nothing is below it" : `${counted(below, "entity", "entities")} below it`}</h3>
+        <h2>{below === 0 ? "Nothing is below it" : `${counted(below, "entity", "entities")} below it`}</h2>
         {!whole && (
           <p class="notice notice-warn">
             The tree is too large for one answer: what is below it is not shown.

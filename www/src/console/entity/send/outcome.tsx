@@ -12,7 +12,8 @@ const SAID = {
 /** What an event did; or would do, of a dry run. */
 export function OutcomeOf({ answer }: { answer: TransitionResponse }): JSX.Element {
   const { transition, transitions = [], joins_fired = [], instances = [], actions_dispatched = [] } = answer;
-  const { badge, done, would } = SAID[outcomeOf(answer)];
+  const outcome = outcomeOf(answer);
+  const { badge, done, would } = SAID[outcome];
   const { sub_machine: child, timeouts_fired = 0 } = answer;
   return (
     <div class="con-send-outcome">
@@ -42,10 +43,12 @@ export function OutcomeOf({ answer }: { answer: TransitionResponse }): JSX.Eleme
         {actions_dispatched.map((action, at) => (
           <li key={`action ${at}`}>{actionText(action)}</li>
         ))}
-        <li>
-          {answer.dry_run === true ? "Would then be" : "Now"} in {stateText(answer.current_state)}, version{" "}
-          {answer.state_version}
-        </li>
+        {(outcome === "applied" || answer.dry_run !== true) && (
+          <li>
+            {answer.dry_run === true ? "Would then be" : "Now"} in {stateText(answer.current_state)}, version{" "}
+            {answer.state_version}
+          </li>
+        )}
       </ul>
     </div>
   );
