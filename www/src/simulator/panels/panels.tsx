@@ -36,6 +36,7 @@ export function Panels({ model }: { model: Model }): JSX.Element {
   ];
   return (
     <section class="sim-panels" aria-label="What happened and what stands">
+      <h2 class="only-read">What happened and what stands</h2>
       <Tabs tabs={tabs} selected={selected} onSelect={select} label="What happened and what stands" />
     </section>
   );

@@ -94,19 +94,13 @@ export function Menu({ label, icon, items, onSelect }: MenuProps): JSX.Element {
               type="button"
               role="menuitem"
               tabIndex={-1}
-              aria-labelledby={`${id}-${item.id}`}
-              aria-describedby={`${id}-${item.id}-more`}
               onClick={() => {
                 close();
                 onSelect(item.id);
               }}
             >
-              <span class="sim-menu-label" id={`${id}-${item.id}`}>
-                {item.label}
-              </span>
-              <span class="sim-menu-more" id={`${id}-${item.id}-more`}>
-                {item.description}
-              </span>
+              <span class="sim-menu-label">{item.label}</span>{" "}
+              <span class="sim-menu-more">{item.description}</span>
             </button>
           ))}
         </div>
