@@ -103,7 +103,7 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
         aria-label={`${label}, drawing`}
         aria-describedby={described}
         aria-busy={layout === undefined || layout !== newest}
-        tabIndex={0}
+        tabindex={0}
         onKeyDown={onKeyDown}
         onFocusIn={({ target }) => {
           setEntry((before) => keyOf(target) ?? before);

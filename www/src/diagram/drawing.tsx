@@ -171,7 +171,7 @@ class StateView extends Steady<StateProps> {
           role={choose === undefined ? "img" : "button"}
           aria-label={label}
           aria-current={light === "current" ? "true" : undefined}
-          tabIndex={entry ? 0 : -1}
+          tabindex={entry ? 0 : -1}
           data-key={of.key}
           onClick={choose}
         >
@@ -180,10 +180,10 @@ class StateView extends Steady<StateProps> {
           <rect class="diagram-body" x={x} y={y} width={width} height={height} rx={10} />
           {child !== undefined && <path class="diagram-head-ground" d={topOf(x, y, width, Math.min(head, height), height <= head)} />}
           {final && <rect class="diagram-inner" x={x + 3.5} y={y + 3.5} width={width - 7} height={height - 7} rx={7} />}
-          {light !== undefined && <circle class="diagram-dot" cx={child === undefined ? x + 12 : x + 14} cy={y + (child === undefined ? head / 2 : 19)} r={4} />}
+          {light !== undefined && <circle class="diagram-dot" cx={child === undefined ? x + 13 : x + 15} cy={y + (child === undefined ? head / 2 : 19)} r={4} />}
           <text
             class="diagram-name"
-            x={child === undefined ? middle - (icon ? 7 : 0) + (light === undefined ? 0 : 4) : x + (light === undefined ? 14 : 24)}
+            x={child === undefined ? middle - (icon ? 8 : 0) + (light === undefined ? 0 : 6) : x + (light === undefined ? 14 : 25)}
             y={child === undefined ? y + head / 2 + 4.5 : y + 24}
             text-anchor={child === undefined ? "middle" : "start"}
           >
@@ -201,7 +201,7 @@ class StateView extends Steady<StateProps> {
         {child?.known === true && (
           <g class="diagram-toggle" aria-hidden="true" onClick={() => acts.toggle(of)}>
             <title>{child.inside === undefined ? `Show ${cut(child.machine_id, NAME_LENGTH)}` : `Hide ${cut(child.machine_id, NAME_LENGTH)}`}</title>
-            <rect class="diagram-toggle-box" x={x + width - 32} y={y + 6} width={26} height={26} rx={6} />
+            <rect class="diagram-toggle-box" x={x + width - 34} y={y + 4} width={30} height={30} rx={7} />
             <path class="diagram-toggle-sign" d={child.inside === undefined ? PLUS : MINUS} transform={`translate(${x + width - 19} ${y + 19})`} />
           </g>
         )}

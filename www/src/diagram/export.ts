@@ -1,21 +1,28 @@
 // The drawing as files that stand alone: what the page's styles make of it is written into its elements.
 
-/** What of an element's style is written, as SVG names it. */
-const WRITTEN = [
-  "fill",
-  "fill-opacity",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "stroke-linecap",
-  "stroke-linejoin",
-  "stroke-opacity",
-  "opacity",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-anchor",
+/** What of a shape's style is written, as SVG names it, and what it is where nothing is written. */
+const OF_SHAPES = [
+  ["fill", "rgb(0, 0, 0)"],
+  ["fill-opacity", "1"],
+  ["stroke", "none"],
+  ["stroke-width", "1px"],
+  ["stroke-opacity", "1"],
+  ["stroke-dasharray", "none"],
+  ["stroke-linecap", "butt"],
+  ["stroke-linejoin", "miter"],
 ] as const;
+
+/** What of a text's is. */
+const OF_TEXTS = [
+  ["fill", "rgb(0, 0, 0)"],
+  ["font-family", ""],
+  ["font-size", ""],
+  ["font-weight", "400"],
+  ["text-anchor", "start"],
+] as const;
+
+/** The page's font, and where there is none those that are as wide. */
+const FONTS = '"Inter Variable", Inter, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 /** Attributes that are the page's own. */
 const DROPPED = ["class", "tabindex", "data-key", "data-width", "data-height", "role", "aria-current", "aria-hidden", "aria-label"];
@@ -62,11 +69,11 @@ function plain(element: Element): Element | undefined {
   const copy = element.cloneNode(false);
   if (!(copy instanceof Element)) return undefined;
   for (const name of DROPPED) copy.removeAttribute(name);
-  if (!(element instanceof SVGGElement) && !(element instanceof SVGTitleElement)) {
-    for (const name of WRITTEN) {
-      const value = style.getPropertyValue(name);
-      if (value !== "" && value !== "none" || name === "fill" || name === "stroke") copy.setAttribute(name, value);
-    }
+  const written =
+    element instanceof SVGTextElement ? OF_TEXTS : element instanceof SVGGeometryElement ? OF_SHAPES : [];
+  for (const [name, usual] of written) {
+    const value = name === "font-family" ? FONTS : style.getPropertyValue(name);
+    if (value !== usual) copy.setAttribute(name, value);
   }
   for (const child of element.childNodes) {
     const inside = child instanceof Element ? plain(child) : child.cloneNode(false);

@@ -5,6 +5,8 @@ import type { Point } from "./layout.ts";
 export interface Gestured {
   readonly zoom: (by: number, at: Point) => void;
   readonly move: (by: Point) => void;
+  /** By the wheel: whether there was anything to move. */
+  readonly roll: (by: Point) => boolean;
 }
 
 /** So far a pointer may go and still be a click. */
@@ -85,15 +87,16 @@ export class Gestures {
   }
 
   #wheel(event: WheelEvent): void {
-    event.preventDefault();
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
+    const [across, down] = [-event.deltaX * unit, -event.deltaY * unit];
     if (event.ctrlKey || event.metaKey) {
-      this.#gestured.zoom(Math.exp(-event.deltaY * unit * 0.004), this.#at(event));
-    } else if (event.shiftKey && event.deltaX === 0) {
-      this.#gestured.move({ x: -event.deltaY * unit, y: 0 });
-    } else {
-      this.#gestured.move({ x: -event.deltaX * unit, y: -event.deltaY * unit });
+      this.#gestured.zoom(Math.exp(down * 0.004), this.#at(event));
+      event.preventDefault();
+      return;
     }
+    const sideways = event.shiftKey && across === 0;
+    // What is seen whole leaves the wheel to the page.
+    if (this.#gestured.roll(sideways ? { x: down, y: 0 } : { x: across, y: down })) event.preventDefault();
   }
 }
 

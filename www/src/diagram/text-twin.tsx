@@ -35,7 +35,7 @@ function MachineText({ machine, ...inside }: Inside & { machine: MachineNode }):
       {!parallel && only !== undefined ? (
         <RegionText region={only} {...inside} />
       ) : (
-        <ul class="diagram-text-regions">
+        <ul class="diagram-text-regions" role="list">
           {regions.map((region) => (
             <li key={region.key}>
               <span class="diagram-text-heading">Region {nameText(region.id)}</span>
@@ -70,7 +70,7 @@ function RegionText({ region, ...inside }: Inside & { region: RegionNode }): JSX
     edges.push(edge);
   }
   return (
-    <ul class="diagram-text-states">
+    <ul class="diagram-text-states" role="list">
       {region.states.map((state) => (
         <StateText key={state.key} state={state} edges={leaving.get(state) ?? []} {...inside} />
       ))}

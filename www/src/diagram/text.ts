@@ -18,8 +18,13 @@ function counted(count: number, one: string, more: string): string {
 
 /** What leads along a line: its event or delay, and its condition. */
 export function lineWords({ kind, text, guard, broadcast }: LineNode): string {
-  const what = kind === "event" ? `on ${nameText(text)}` : kind === "timeout" ? `after ${text}` : `when the child ends in ${nameText(text)}`;
-  return `${what}${guard === undefined ? "" : ` if ${nameText(guard)}`}${broadcast ? ", in all regions" : ""}`;
+  return `${whatWords(kind, nameText(text))}${guard === undefined ? "" : ` if ${nameText(guard)}`}${broadcast ? ", in all regions" : ""}`;
+}
+
+function whatWords(kind: LineNode["kind"], text: string): string {
+  if (kind === "event") return `on ${text}`;
+  if (kind === "timeout") return `after ${text}`;
+  return `when the child ends ${text.includes(" = ") ? "with" : "in"} ${text}`;
 }
 
 /** What a state is besides its name. */

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Gestures } from "./gestures.ts";
 import type { Layout, Point, Rect } from "./layout.ts";
 import type { Marks } from "./marks.ts";
-import { fitted, moved, opening, showing, type View, zoomed } from "./viewport.ts";
+import { fitted, isWhole, moved, opening, showing, type View, zoomed } from "./viewport.ts";
 
 /** What can be done with what is seen. None of it draws anything anew. */
 export interface Seeing {
@@ -62,6 +62,12 @@ export function useView(svg: RefObject<SVGSVGElement | null>, layout: Layout | u
       },
       move: (by: Point) => {
         if (now.current.layout !== undefined) choose(moved(view.current, by, now.current.layout, box()));
+      },
+      roll: (by: Point) => {
+        const { layout: drawn } = now.current;
+        if (drawn === undefined || isWhole(view.current, drawn, box())) return false;
+        choose(moved(view.current, by, drawn, box()));
+        return true;
       },
       reveal: (rect: Rect) => {
         const next = showing(view.current, rect, box());

@@ -76,3 +76,9 @@ export function showing(view: View, { x, y, width, height }: Rect, box: Size): V
   };
   return { ...view, x: along(view.x, x, width, box.width), y: along(view.y, y, height, box.height) };
 }
+
+/** Whether all of the drawing is seen. */
+export function isWhole({ x, y, scale }: View, drawing: Size, box: Size): boolean {
+  const inside = (at: number, drawn: number, seen: number) => at >= -1 && at + drawn * scale <= seen + 1;
+  return inside(x, drawing.width, box.width) && inside(y, drawing.height, box.height);
+}
