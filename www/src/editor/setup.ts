@@ -48,6 +48,8 @@ function nonce(): string {
 export function reading(): Extension {
   return [
     EditorView.cspNonce.of(nonce()),
+    // It has the focus anyway; said in words, tools that look for scrollable areas without a focus know it too.
+    EditorView.contentAttributes.of({ tabindex: "0" }),
     wrapping,
     json(),
     highlighting,
