@@ -1,7 +1,7 @@
 import "./panels.css";
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { type Tab, Tabs } from "../../parts/tabs.tsx";
 import type { Model } from "../model.ts";
@@ -14,7 +14,12 @@ import { TreePanel } from "./tree.tsx";
 /** What happened, and what stands: in tabs. */
 export function Panels({ model }: { model: Model }): JSX.Element {
   const [selected, select] = useState("history");
+  const whole = useRef<HTMLElement>(null);
   const view = model.view.value;
+  // Each tab is read from its top; history then goes to what stands.
+  useLayoutEffect(() => {
+    whole.current?.querySelector(".tabs-panel")?.scrollTo({ top: 0 });
+  }, [selected]);
   const tabs: readonly Tab[] = [
     {
       id: "history",
@@ -35,7 +40,7 @@ export function Panels({ model }: { model: Model }): JSX.Element {
     },
   ];
   return (
-    <section class="sim-panels" aria-label="What happened and what stands">
+    <section class="sim-panels" ref={whole} aria-label="What happened and what stands">
       <h2 class="only-read">What happened and what stands</h2>
       <Tabs tabs={tabs} selected={selected} onSelect={select} label="What happened and what stands" />
     </section>

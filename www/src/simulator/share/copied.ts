@@ -1,18 +1,17 @@
 import { tell } from "../../parts/overlays.tsx";
 
-/** Puts a text into the clipboard, and tells so; whether it could. */
-export async function copy(text: string, what: string): Promise<boolean> {
+/** Puts a text into the clipboard; whether the browser let it. */
+export async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
-    tell(`${what} copied`);
     return true;
   } catch {
-    tell("The browser did not let this page copy");
     return false;
   }
 }
 
-/** Puts a value into the clipboard as JSON. */
-export function copyJson(value: unknown, what: string): Promise<boolean> {
-  return copy(JSON.stringify(value, undefined, 2), what);
+/** Puts a value into the clipboard as JSON, and tells so. */
+export async function copyJson(value: unknown, what: string): Promise<void> {
+  const done = await copied(JSON.stringify(value, undefined, 2));
+  tell(done ? `${what} copied` : "The browser did not let this page copy");
 }

@@ -37,7 +37,7 @@ export function SaveDialog({ model, onClose }: { model: Model; onClose: () => vo
             onChange={setExpecting}
           />
           <p class="muted">
-            The file is loaded here again, and played in a terminal or in CI by{" "}
+            The file is loaded here again, and played in a terminal or in CI by
             <code class="sim-command">npx statewright check {file}</code>
           </p>
           {model.stale.value && <p>The definition has faults now: the last one without is saved.</p>}

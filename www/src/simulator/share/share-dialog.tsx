@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Dialog } from "../../parts/overlays.tsx";
 import type { Model } from "../model.ts";
-import { copy } from "./copied.ts";
+import { copied } from "./copied.ts";
 import { encode, FITS_EVERYWHERE, MOST_LINK } from "./link.ts";
 
 interface ShareDialogProps {
@@ -20,11 +20,18 @@ interface ShareDialogProps {
 export function ShareDialog({ model, onSave, onClose }: ShareDialogProps): JSX.Element {
   const [link, setLink] = useState<string>();
   const [failed, setFailed] = useState<unknown>();
+  const [said, setSaid] = useState("");
   const id = useId();
+  const copy = async (text: string) => {
+    setSaid("");
+    setSaid(
+      (await copied(text)) ? "The link is copied" : "The browser did not let this page copy: select the link",
+    );
+  };
   useEffect(() => {
     linkOf(model).then((made) => {
       setLink(made);
-      if (made.length <= MOST_LINK) void copy(made, "The link is");
+      if (made.length <= MOST_LINK) void copy(made);
     }, setFailed);
   }, []);
   const tooLong = link !== undefined && link.length > MOST_LINK;
@@ -55,6 +62,9 @@ export function ShareDialog({ model, onSave, onClose }: ShareDialogProps): JSX.E
             {lengthWords(link.length)}
           </p>
         )}
+        <p role="status" class="sim-share-said">
+          {said}
+        </p>
       </div>
       <div class="dialog-actions">
         <Button onClick={onClose}>Close</Button>
@@ -67,7 +77,7 @@ export function ShareDialog({ model, onSave, onClose }: ShareDialogProps): JSX.E
             kind="primary"
             icon={Copy}
             disabled={link === undefined}
-            onClick={() => link !== undefined && void copy(link, "The link is")}
+            onClick={() => link !== undefined && void copy(link)}
           >
             Copy link
           </Button>
