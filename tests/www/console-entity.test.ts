@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { KEY } from "../http/support.ts";
+import { KEY, wheel } from "../http/support.ts";
 import { make, openBundle, send, stock } from "./console-entity-stock.ts";
 import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
@@ -96,6 +96,28 @@ test("a tree leads from the root to its children and back, with their timers", {
     .getByText(/^in 13 d/)
     .first()
     .waitFor();
+});
+
+test("a long history is read page by page, the newest first", { skip }, async () => {
+  await on.service.register(wheel);
+  const events = Array.from({ length: 120 }, (_, turn) => ({
+    event_type: "turn",
+    entity_key: "id",
+    timestamp: turn,
+    params: { id: "w-1" },
+  }));
+  await on.service.expect(200, "POST", "/api/machines/wheel/evaluate/batch", { body: { events } });
+  await visit("wheel", "w-1", "history");
+  const rows = page.getByRole("list", { name: "History, the newest first" }).getByText(/^Row \d+$/);
+  await shows("50 rows.");
+  assert.equal(await rows.count(), 50);
+  const newest = Number((await rows.first().innerText()).slice(4));
+  await button("Show older rows").click();
+  await shows("100 rows.");
+  await button("Show older rows").click();
+  await shows("120 rows, to its beginning.");
+  assert.equal(await button("Show older rows").count(), 0);
+  assert.equal(Number((await rows.last().innerText()).slice(4)), newest - 119);
 });
 
 test("an event is explained with the values seen, foreseen, and then sent once", { skip }, async () => {

@@ -12,8 +12,8 @@ import { client } from "../service.ts";
 import { ContextSection } from "./context-section.tsx";
 import { DiagramSection } from "./diagram-section.tsx";
 import { Heading } from "./heading.tsx";
-import { readHistory } from "./history-pages.ts";
 import { HistorySection } from "./history-section.tsx";
+import { useNewestHistory } from "./newest-history.ts";
 import { OutboxSection } from "./outbox-section.tsx";
 import { ReceiptsSection } from "./receipts-section.tsx";
 import { SendPanel } from "./send/send-panel.tsx";
@@ -54,9 +54,9 @@ function useFamily(found: Found | undefined): Definitions {
 export function EntityView({ machine, entity }: { machine: string; entity: string }): JSX.Element {
   const subject: Subject = useMemo(() => ({ machine, entity }), [machine, entity]);
   const live = useLive((signal) => readEntity(subject, signal), [subject]);
-  const newest = useLive((signal) => readHistory(subject, signal), [subject]);
   // What is gone is not shown as if it were there; what could not be read this time is.
   const found = codeOf(live.error) === "NOT_FOUND" ? undefined : live.value;
+  const newest = useNewestHistory(subject, found?.tree.state_version, live.at);
   const { family, error } = useFamily(found);
   const definitions = family?.definitions ?? [];
 

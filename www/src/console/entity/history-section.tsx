@@ -11,18 +11,17 @@ import { Json } from "../../parts/json.tsx";
 import { Time } from "../../parts/time.tsx";
 import { causeOf } from "../../simulator/panels/history-words.ts";
 import { apiPath } from "../curl.ts";
-import type { LiveValue } from "../live.ts";
 import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
 import { type HistoryPage, readHistory } from "./history-pages.ts";
+import type { NewestHistory } from "./newest-history.ts";
 import { entityLink, type Subject } from "./subject.ts";
 import { commitsOf } from "./commits.ts";
 import { actionText, counted } from "./words.ts";
 
 export interface HistorySectionProps {
   readonly subject: Subject;
-  /** The newest rows, read live. */
-  readonly newest: LiveValue<HistoryPage>;
+  readonly newest: NewestHistory;
   readonly definitions: readonly JsonDefinition[];
 }
 

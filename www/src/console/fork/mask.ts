@@ -43,6 +43,8 @@ export function fieldsRead(definitions: readonly JsonDefinition[]): ReadonlyMap<
 /**
  * The tree and its history with every value of context and params masked, but those of fields that a guard of the entity's machine
  * reads: what the fork does next is what the entity would do. Names of fields stay, and so do ids, states, event types and times.
+ * What does change: an event that is sent again with its own params is no duplicate of a row whose params are masked, and texts that
+ * templates of actions fill from the context have the mask in them.
  */
 export function mask(
   tree: Entity,
