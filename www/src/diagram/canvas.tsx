@@ -34,7 +34,15 @@ export interface CanvasProps {
 const STEP = 60;
 
 /** The drawing. */
-export function Canvas({ handle, layout: newest, marks, label, described, choose, toggle }: CanvasProps): JSX.Element {
+export function Canvas({
+  handle,
+  layout: newest,
+  marks,
+  label,
+  described,
+  choose,
+  toggle,
+}: CanvasProps): JSX.Element {
   const svg = useRef<SVGSVGElement>(null);
   const { shown, coming } = usePortions(newest, svg);
   const layout = shown?.layout;
@@ -117,7 +125,12 @@ export function Canvas({ handle, layout: newest, marks, label, described, choose
       >
         <g ref={see.content}>
           {shown !== undefined && (
-            <g key={shown.group} class="diagram-content" data-width={shown.layout.width} data-height={shown.layout.height}>
+            <g
+              key={shown.group}
+              class="diagram-content"
+              data-width={shown.layout.width}
+              data-height={shown.layout.height}
+            >
               {shown.items.map(view)}
             </g>
           )}

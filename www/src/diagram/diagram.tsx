@@ -54,7 +54,8 @@ export function Diagram(props: DiagramProps): JSX.Element {
   const described = useId();
   const anyOpen = [...seen.states.values()].some(({ child }) => child?.inside !== undefined);
 
-  const toggle = ({ key, child }: StateNode) => setOpened(new Map(opened).set(key, child?.inside === undefined));
+  const toggle = ({ key, child }: StateNode) =>
+    setOpened(new Map(opened).set(key, child?.inside === undefined));
   const toggleAll = () => {
     const next = new Map<string, boolean>();
     for (const [key, { child }] of seen.states) if (child?.known === true) next.set(key, !anyOpen);
@@ -69,12 +70,39 @@ export function Diagram(props: DiagramProps): JSX.Element {
   return (
     <section class="diagram" aria-label={label}>
       <div class="diagram-tools" role="toolbar" aria-label="Diagram">
-        <IconButton icon={Maximize} label="Show all of it" disabled={text} onClick={() => canvas.current?.fit()} />
-        <IconButton icon={ZoomIn} label="Zoom in" disabled={text} onClick={() => canvas.current?.zoom(1.25)} />
-        <IconButton icon={ZoomOut} label="Zoom out" disabled={text} onClick={() => canvas.current?.zoom(0.8)} />
-        {seen.children > 0 && <IconButton icon={ListTree} label="Show children" pressed={anyOpen} onClick={toggleAll} />}
-        <IconButton icon={FileText} label="Show as text" pressed={text} disabled={large} onClick={() => setAsText(!asText)} />
-        <ExportMenu drawing={text ? undefined : () => canvas.current?.drawing() ?? undefined} mermaid={mermaid} name={name} />
+        <IconButton
+          icon={Maximize}
+          label="Show all of it"
+          disabled={text}
+          onClick={() => canvas.current?.fit()}
+        />
+        <IconButton
+          icon={ZoomIn}
+          label="Zoom in"
+          disabled={text}
+          onClick={() => canvas.current?.zoom(1.25)}
+        />
+        <IconButton
+          icon={ZoomOut}
+          label="Zoom out"
+          disabled={text}
+          onClick={() => canvas.current?.zoom(0.8)}
+        />
+        {seen.children > 0 && (
+          <IconButton icon={ListTree} label="Show children" pressed={anyOpen} onClick={toggleAll} />
+        )}
+        <IconButton
+          icon={FileText}
+          label="Show as text"
+          pressed={text}
+          disabled={large}
+          onClick={() => setAsText(!asText)}
+        />
+        <ExportMenu
+          drawing={text ? undefined : () => canvas.current?.drawing() ?? undefined}
+          mermaid={mermaid}
+          name={name}
+        />
       </div>
       {large && (
         <p class="diagram-note" role="note">
@@ -95,17 +123,35 @@ export function Diagram(props: DiagramProps): JSX.Element {
       {text ? (
         <TextTwin graph={seen} marks={marks} onState={choose} />
       ) : (
-        <Canvas handle={canvas} layout={layout} marks={marks} label={label} described={described} choose={choose} toggle={toggle} />
+        <Canvas
+          handle={canvas}
+          layout={layout}
+          marks={marks}
+          label={label}
+          described={described}
+          choose={choose}
+          toggle={toggle}
+        />
       )}
     </section>
   );
 }
 
 /** The graph, made anew only where a definition or what is open changed. */
-function useGraph(definition: JsonDefinition, machines: readonly JsonDefinition[], opened: ReadonlyMap<string, boolean>): Graph {
+function useGraph(
+  definition: JsonDefinition,
+  machines: readonly JsonDefinition[],
+  opened: ReadonlyMap<string, boolean>,
+): Graph {
   const known = useRef(machines);
-  if (known.current.length !== machines.length || known.current.some((machine, index) => machine !== machines[index])) {
+  if (
+    known.current.length !== machines.length ||
+    known.current.some((machine, index) => machine !== machines[index])
+  ) {
     known.current = machines;
   }
-  return useMemo(() => graphOf({ definition, machines: known.current, opened }), [definition, known.current, opened]);
+  return useMemo(
+    () => graphOf({ definition, machines: known.current, opened }),
+    [definition, known.current, opened],
+  );
 }

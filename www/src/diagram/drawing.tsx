@@ -5,13 +5,30 @@ import { Component, type JSX } from "preact";
 import type { JoinNode, LineNode, RegionNode, StateNode } from "./graph.ts";
 import type { Layout, Placed, PlacedEdge, PlacedWire, Point } from "./layout.ts";
 import type { Light, Marks } from "./marks.ts";
-import { COMPOUND_HEAD, cut, hasIcon, LINE_HEIGHT, LINE_ICON, LINE_MARGIN, lineText, NAME_LENGTH, shownLines, STATE_HEIGHT } from "./sizes.ts";
+import {
+  COMPOUND_HEAD,
+  cut,
+  hasIcon,
+  LINE_HEIGHT,
+  LINE_ICON,
+  LINE_MARGIN,
+  lineText,
+  NAME_LENGTH,
+  shownLines,
+  STATE_HEIGHT,
+} from "./sizes.ts";
 import { curveOf, headOf, pathOf } from "./way.ts";
 
 /** A shape of the drawing, in the order in which they are drawn. */
 export type Item =
   | { readonly kind: "region"; readonly key: string; readonly placed: Placed<RegionNode> }
-  | { readonly kind: "initial"; readonly key: string; readonly depth: number; readonly dot: Placed<StateNode> | undefined; readonly way: readonly Point[] }
+  | {
+      readonly kind: "initial";
+      readonly key: string;
+      readonly depth: number;
+      readonly dot: Placed<StateNode> | undefined;
+      readonly way: readonly Point[];
+    }
   | { readonly kind: "state"; readonly key: string; readonly placed: Placed<StateNode> }
   | { readonly kind: "edge"; readonly key: string; readonly placed: PlacedEdge }
   | { readonly kind: "wire"; readonly key: string; readonly placed: PlacedWire }
@@ -23,15 +40,27 @@ export function itemsOf(layout: Layout): readonly Item[] {
   const items: { depth: number; item: Item }[] = [
     // Behind all else: they cross what they must.
     ...layout.edges.filter(({ aside }) => aside).map(edgeItem),
-    ...layout.regions.map((placed) => ({ depth: placed.depth, item: { kind: "region" as const, key: placed.of.key, placed } })),
+    ...layout.regions.map((placed) => ({
+      depth: placed.depth,
+      item: { kind: "region" as const, key: placed.of.key, placed },
+    })),
     ...layout.initialWays.map(({ key, depth, way }) => ({
       depth,
       item: { kind: "initial" as const, key: `${key}i`, depth, dot: dots.get(key), way },
     })),
-    ...[...layout.states.values()].map((placed) => ({ depth: placed.depth, item: { kind: "state" as const, key: placed.of.key, placed } })),
+    ...[...layout.states.values()].map((placed) => ({
+      depth: placed.depth,
+      item: { kind: "state" as const, key: placed.of.key, placed },
+    })),
     ...layout.edges.filter(({ aside }) => !aside).map(edgeItem),
-    ...layout.wires.map((placed) => ({ depth: placed.depth, item: { kind: "wire" as const, key: placed.key, placed } })),
-    ...layout.joins.map((placed) => ({ depth: placed.depth, item: { kind: "join" as const, key: placed.of.key, placed } })),
+    ...layout.wires.map((placed) => ({
+      depth: placed.depth,
+      item: { kind: "wire" as const, key: placed.key, placed },
+    })),
+    ...layout.joins.map((placed) => ({
+      depth: placed.depth,
+      item: { kind: "join" as const, key: placed.of.key, placed },
+    })),
   ];
   return items.sort((one, other) => one.depth - other.depth).map(({ item }) => item);
 }
@@ -81,7 +110,14 @@ export function ItemView({ item, marks, acts, say, entry, near }: ItemProps): JS
     case "edge": {
       const { from, to } = item.placed.of;
       const close = near !== undefined && (from.key === near || to.key === near);
-      return <EdgeView placed={item.placed} taken={marks.takenEdges.has(key)} near={close} lines={marks.takenLines} />;
+      return (
+        <EdgeView
+          placed={item.placed}
+          taken={marks.takenEdges.has(key)}
+          near={close}
+          lines={marks.takenLines}
+        />
+      );
     }
     case "wire":
       return <WireView placed={item.placed} taken={marks.takenJoins.has(item.placed.join.key)} />;
@@ -128,7 +164,12 @@ class InitialView extends Steady<InitialProps> {
     return (
       <g class="diagram-edge" aria-hidden="true">
         {dot !== undefined && (
-          <circle class="diagram-initial" cx={dot.rect.x + dot.rect.width / 2} cy={dot.rect.y + dot.rect.height / 2} r={6} />
+          <circle
+            class="diagram-initial"
+            cx={dot.rect.x + dot.rect.width / 2}
+            cy={dot.rect.y + dot.rect.height / 2}
+            r={6}
+          />
         )}
         <path class="diagram-way" d={pathOf(way)} />
         <path class="diagram-head" d={headOf(way)} />
@@ -178,18 +219,49 @@ class StateView extends Steady<StateProps> {
           <title>{[name, ...actions].join("\n")}</title>
           <rect class="diagram-ring" x={x - 4} y={y - 4} width={width + 8} height={height + 8} rx={13} />
           <rect class="diagram-body" x={x} y={y} width={width} height={height} rx={10} />
-          {child !== undefined && <path class="diagram-head-ground" d={topOf(x, y, width, Math.min(head, height), height <= head)} />}
-          {final && <rect class="diagram-inner" x={x + 3.5} y={y + 3.5} width={width - 7} height={height - 7} rx={7} />}
-          {light !== undefined && <circle class="diagram-dot" cx={child === undefined ? x + 13 : x + 15} cy={y + (child === undefined ? head / 2 : 19)} r={4} />}
+          {child !== undefined && (
+            <path
+              class="diagram-head-ground"
+              d={topOf(x, y, width, Math.min(head, height), height <= head)}
+            />
+          )}
+          {final && (
+            <rect
+              class="diagram-inner"
+              x={x + 3.5}
+              y={y + 3.5}
+              width={width - 7}
+              height={height - 7}
+              rx={7}
+            />
+          )}
+          {light !== undefined && (
+            <circle
+              class="diagram-dot"
+              cx={child === undefined ? x + 13 : x + 15}
+              cy={y + (child === undefined ? head / 2 : 19)}
+              r={4}
+            />
+          )}
           <text
             class="diagram-name"
-            x={child === undefined ? middle - (icon ? 8 : 0) + (light === undefined ? 0 : 6) : x + (light === undefined ? 14 : 25)}
+            x={
+              child === undefined
+                ? middle - (icon ? 8 : 0) + (light === undefined ? 0 : 6)
+                : x + (light === undefined ? 14 : 25)
+            }
             y={child === undefined ? y + head / 2 + 4.5 : y + 24}
             text-anchor={child === undefined ? "middle" : "start"}
           >
             {cut(name, NAME_LENGTH)}
           </text>
-          {icon && <path class="diagram-icon" d={BOLT} transform={`translate(${x + width - 21} ${y + (child === undefined ? head / 2 - 7 : 36)})`} />}
+          {icon && (
+            <path
+              class="diagram-icon"
+              d={BOLT}
+              transform={`translate(${x + width - 21} ${y + (child === undefined ? head / 2 - 7 : 36)})`}
+            />
+          )}
           {child !== undefined && (
             <text class="diagram-heading" x={x + 14} y={y + 43}>
               {cut(child.machine_id, NAME_LENGTH)}
@@ -200,9 +272,17 @@ class StateView extends Steady<StateProps> {
         </g>
         {child?.known === true && (
           <g class="diagram-toggle" aria-hidden="true" onClick={() => acts.toggle(of)}>
-            <title>{child.inside === undefined ? `Show ${cut(child.machine_id, NAME_LENGTH)}` : `Hide ${cut(child.machine_id, NAME_LENGTH)}`}</title>
+            <title>
+              {child.inside === undefined
+                ? `Show ${cut(child.machine_id, NAME_LENGTH)}`
+                : `Hide ${cut(child.machine_id, NAME_LENGTH)}`}
+            </title>
             <rect class="diagram-toggle-box" x={x + width - 34} y={y + 4} width={30} height={30} rx={7} />
-            <path class="diagram-toggle-sign" d={child.inside === undefined ? PLUS : MINUS} transform={`translate(${x + width - 19} ${y + 19})`} />
+            <path
+              class="diagram-toggle-sign"
+              d={child.inside === undefined ? PLUS : MINUS}
+              transform={`translate(${x + width - 19} ${y + 19})`}
+            />
           </g>
         )}
       </>
@@ -243,7 +323,12 @@ interface EdgeProps {
 class EdgeView extends Steady<EdgeProps> {
   override shouldComponentUpdate(next: EdgeProps): boolean {
     const { placed, taken, near, lines } = this.props;
-    return next.placed !== placed || next.taken !== taken || next.near !== near || (next.taken && next.lines !== lines);
+    return (
+      next.placed !== placed ||
+      next.taken !== taken ||
+      next.near !== near ||
+      (next.taken && next.lines !== lines)
+    );
   }
 
   override render({ placed: { of, way, text, depth, aside }, taken, near, lines }: EdgeProps): JSX.Element {
@@ -262,7 +347,14 @@ class EdgeView extends Steady<EdgeProps> {
         <path class="diagram-head" d={headOf(way)} />
         {text !== undefined && (!aside || taken || near) && (
           <>
-            <rect class="diagram-text-ground" x={text.x} y={text.y} width={text.width} height={text.height} rx={4} />
+            <rect
+              class="diagram-text-ground"
+              x={text.x}
+              y={text.y}
+              width={text.width}
+              height={text.height}
+              rx={4}
+            />
             {shownLines(of).map(({ line, text: written }, index) => (
               <LineView
                 key={index}
@@ -293,7 +385,10 @@ interface LineProps {
 
 function LineView({ line, text, taken, x, y, rest }: LineProps): JSX.Element {
   const icon = hasIcon(line);
-  const title = line === undefined ? (rest ?? []).map(lineText).join("\n") : [lineText(line), line.description ?? ""].join("\n");
+  const title =
+    line === undefined
+      ? (rest ?? []).map(lineText).join("\n")
+      : [lineText(line), line.description ?? ""].join("\n");
   return (
     <g class={classes("diagram-line", taken && "diagram-line-taken")}>
       <title>{cut(title.trim(), 2000)}</title>
@@ -323,7 +418,13 @@ class WireView extends Steady<{ placed: PlacedWire; taken: boolean }> {
 }
 
 class JoinView extends Steady<{ placed: Placed<JoinNode>; taken: boolean }> {
-  override render({ placed: { of, rect }, taken }: { placed: Placed<JoinNode>; taken: boolean }): JSX.Element {
+  override render({
+    placed: { of, rect },
+    taken,
+  }: {
+    placed: Placed<JoinNode>;
+    taken: boolean;
+  }): JSX.Element {
     const { x, y, width, height } = rect;
     return (
       <g class={classes("diagram-join", taken && "diagram-taken")} aria-hidden="true">
@@ -342,6 +443,7 @@ function joinTitle({ when, target, level, description }: JoinNode): string {
 const BOLT = "M8 0.5L1.5 8.5H6.5L5.5 13.5L12.5 5.5H7.5Z";
 const CLOCK = "M6 0.5A5.5 5.5 0 1 1 6 11.5A5.5 5.5 0 1 1 6 0.5M6 3V6L8 7.5";
 const CHECK = "M1.5 6.5L4.5 9.5L10.5 2.5";
-const WAVES = "M2.5 2.2A5.4 5.4 0 0 0 2.5 9.8M9.5 2.2A5.4 5.4 0 0 1 9.5 9.8M4.4 4.1A2.7 2.7 0 0 0 4.4 7.9M7.6 4.1A2.7 2.7 0 0 1 7.6 7.9M6 6V6.1";
+const WAVES =
+  "M2.5 2.2A5.4 5.4 0 0 0 2.5 9.8M9.5 2.2A5.4 5.4 0 0 1 9.5 9.8M4.4 4.1A2.7 2.7 0 0 0 4.4 7.9M7.6 4.1A2.7 2.7 0 0 1 7.6 7.9M6 6V6.1";
 const PLUS = "M-5 0H5M0 -5V5";
 const MINUS = "M-5 0H5";

@@ -60,7 +60,10 @@ export function ExportMenu({ drawing, mermaid, name }: ExportMenuProps): JSX.Ele
     );
   }
   if (mermaid !== undefined) {
-    choices.push({ text: "Mermaid", act: save("mmd", async () => new Blob([await mermaid()], { type: "text/plain" })) });
+    choices.push({
+      text: "Mermaid",
+      act: save("mmd", async () => new Blob([await mermaid()], { type: "text/plain" })),
+    });
   }
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -90,7 +93,14 @@ export function ExportMenu({ drawing, mermaid, name }: ExportMenuProps): JSX.Ele
         <Icon icon={Download} />
       </button>
       {open && (
-        <div ref={menu} class="diagram-menu" role="menu" aria-label="Export as" tabIndex={-1} onKeyDown={onKeyDown}>
+        <div
+          ref={menu}
+          class="diagram-menu"
+          role="menu"
+          aria-label="Export as"
+          tabIndex={-1}
+          onKeyDown={onKeyDown}
+        >
           {choices.map(({ text, act }) => (
             <button key={text} type="button" role="menuitem" tabIndex={-1} onClick={() => void act()}>
               {text}

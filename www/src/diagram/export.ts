@@ -25,7 +25,17 @@ const OF_TEXTS = [
 const FONTS = '"Inter Variable", Inter, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 /** Attributes that are the page's own. */
-const DROPPED = ["class", "tabindex", "data-key", "data-width", "data-height", "role", "aria-current", "aria-hidden", "aria-label"];
+const DROPPED = [
+  "class",
+  "tabindex",
+  "data-key",
+  "data-width",
+  "data-height",
+  "role",
+  "aria-current",
+  "aria-hidden",
+  "aria-label",
+];
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const MARGIN = 16;
@@ -65,7 +75,12 @@ export function svgOf(drawing: SVGSVGElement, title: string): Drawn {
 /** A copy with its style as attributes; of what is not seen, none. */
 function plain(element: Element): Element | undefined {
   const style = getComputedStyle(element);
-  if (style.display === "none" || element.classList.contains("diagram-toggle") || element.classList.contains("diagram-ring")) return undefined;
+  if (
+    style.display === "none" ||
+    element.classList.contains("diagram-toggle") ||
+    element.classList.contains("diagram-ring")
+  )
+    return undefined;
   const copy = element.cloneNode(false);
   if (!(copy instanceof Element)) return undefined;
   for (const name of DROPPED) copy.removeAttribute(name);
@@ -95,7 +110,10 @@ export async function pngOf({ text, width, height }: Drawn): Promise<Blob> {
     canvas.height = Math.round(height * scale);
     canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve, reject) => {
-      canvas.toBlob((blob) => (blob === null ? reject(new Error("the picture is too large")) : resolve(blob)), "image/png");
+      canvas.toBlob(
+        (blob) => (blob === null ? reject(new Error("the picture is too large")) : resolve(blob)),
+        "image/png",
+      );
     });
   } finally {
     URL.revokeObjectURL(url);
@@ -115,6 +133,9 @@ export function saveAs(content: Blob, name: string): void {
 
 /** A name that every file system takes. */
 export function fileName(name: string, ending: string): string {
-  const plainName = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "").slice(0, 80);
+  const plainName = name
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[.-]+/, "")
+    .slice(0, 80);
   return `${plainName === "" ? "diagram" : plainName}.${ending}`;
 }

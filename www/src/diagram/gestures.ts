@@ -70,7 +70,10 @@ export class Gestures {
       this.#gestured.move({ x: now.x - before.x, y: now.y - before.y });
       return;
     }
-    const [far, was] = [Math.hypot(now.x - other.x, now.y - other.y), Math.hypot(before.x - other.x, before.y - other.y)];
+    const [far, was] = [
+      Math.hypot(now.x - other.x, now.y - other.y),
+      Math.hypot(before.x - other.x, before.y - other.y),
+    ];
     if (was > 0) this.#gestured.zoom(far / was, { x: (now.x + other.x) / 2, y: (now.y + other.y) / 2 });
     this.#gestured.move({ x: (now.x - before.x) / 2, y: (now.y - before.y) / 2 });
   }
@@ -100,4 +103,7 @@ export class Gestures {
   }
 }
 
-type Listened = Pick<GlobalEventHandlersEventMap, "pointerdown" | "pointermove" | "pointerup" | "pointercancel" | "wheel">;
+type Listened = Pick<
+  GlobalEventHandlersEventMap,
+  "pointerdown" | "pointermove" | "pointerup" | "pointercancel" | "wheel"
+>;

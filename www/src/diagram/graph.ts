@@ -88,7 +88,7 @@ export interface Graph {
   readonly states: ReadonlyMap<string, StateNode>;
   readonly transitions: number;
   readonly joins: number;
-  /** Whether there are states with children that could be opened or closed. */
+  /** How many states have children that can be opened or closed. */
   readonly children: number;
 }
 
@@ -116,7 +116,7 @@ export function graphOf(shown: Shown): Graph {
 class Reading {
   readonly #shown: Shown;
   readonly #machines: Map<string, JsonDefinition>;
-  readonly #states = new Map<string, StateNode>();
+  #states = 0;
   #transitions = 0;
   #joins = 0;
   #children = 0;
@@ -131,7 +131,7 @@ class Reading {
     const root = this.#machine(this.#shown.definition, "m", 0, []);
     return {
       root,
-      states: this.#states,
+      states: new Map([...statesOf(root)].map((state) => [state.key, state])),
       transitions: this.#transitions,
       joins: this.#joins,
       children: this.#children,
@@ -162,7 +162,7 @@ class Reading {
           child: this.#child(region.children.get(name), stateKey, depth, inside),
         };
         states.set(name, state);
-        this.#states.set(stateKey, state);
+        this.#states += 1;
       }
       named.set(region.id, states);
       const edges = this.#edges(definition, region, states, `${key}.${index}`, broadcast);
@@ -193,7 +193,7 @@ class Reading {
     this.#children += 1;
     const wanted = this.#shown.opened.get(key);
     const states = regionsOf(definition).reduce((sum, region) => sum + region.states.length, 0);
-    const small = states <= OPEN_STATES && this.#states.size + states <= OPEN_TOTAL;
+    const small = states <= OPEN_STATES && this.#states + states <= OPEN_TOTAL;
     const open = wanted ?? (depth < OPEN_DEPTH && small && !above.includes(machine_id));
     const inside = open ? this.#machine(definition, `${key}m`, depth + 1, above) : undefined;
     return { machine_id, managed, reentry, known: true, inside };
@@ -241,6 +241,16 @@ class Reading {
       }
     }
     return [...edges.entries()].map(([pair, edge]) => ({ key: `${key}:${pair}`, ...edge }));
+  }
+}
+
+/** The states of a machine, each before those inside of it. */
+function* statesOf(machine: MachineNode): Iterable<StateNode> {
+  for (const region of machine.regions) {
+    for (const state of region.states) {
+      yield state;
+      if (state.child?.inside !== undefined) yield* statesOf(state.child.inside);
+    }
   }
 }
 

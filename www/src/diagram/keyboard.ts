@@ -6,7 +6,9 @@ export type Direction = "ArrowUp" | "ArrowDown" | "ArrowLeft" | "ArrowRight";
 
 /** The direction of an arrow key. */
 export function directionOf(key: string): Direction | undefined {
-  return key === "ArrowUp" || key === "ArrowDown" || key === "ArrowLeft" || key === "ArrowRight" ? key : undefined;
+  return key === "ArrowUp" || key === "ArrowDown" || key === "ArrowLeft" || key === "ArrowRight"
+    ? key
+    : undefined;
 }
 
 /** The state that an arrow key leads to from another. */
@@ -28,6 +30,12 @@ function distance(from: Rect, to: Rect, direction: Direction): number | undefine
   // Boxes with children inside are as high as those: their names count.
   const y = to.y - from.y;
   const [ahead, aside] =
-    direction === "ArrowDown" ? [y, x] : direction === "ArrowUp" ? [-y, x] : direction === "ArrowRight" ? [x, y] : [-x, y];
+    direction === "ArrowDown"
+      ? [y, x]
+      : direction === "ArrowUp"
+        ? [-y, x]
+        : direction === "ArrowRight"
+          ? [x, y]
+          : [-x, y];
   return ahead > 1 && Math.abs(aside) <= ahead * 4 ? ahead + Math.abs(aside) * 2 : undefined;
 }

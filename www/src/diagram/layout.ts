@@ -52,7 +52,11 @@ export interface Layout {
   readonly regions: readonly Placed<RegionNode>[];
   readonly states: ReadonlyMap<string, Placed<StateNode>>;
   readonly initials: readonly Placed<StateNode>[];
-  readonly initialWays: readonly { readonly key: string; readonly depth: number; readonly way: readonly Point[] }[];
+  readonly initialWays: readonly {
+    readonly key: string;
+    readonly depth: number;
+    readonly way: readonly Point[];
+  }[];
   readonly joins: readonly Placed<JoinNode>[];
   readonly edges: readonly PlacedEdge[];
   readonly wires: readonly PlacedWire[];
@@ -82,8 +86,15 @@ class Placing {
 
   #collect(node: ElkNode, left: number, top: number): void {
     for (const { id, sections, labels } of node.edges ?? []) {
-      const points = (sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [startPoint, ...(bendPoints ?? []), endPoint]);
-      this.#ways.set(id, points.map(({ x, y }: ElkPoint) => ({ x: x + left, y: y + top })));
+      const points = (sections ?? []).flatMap(({ startPoint, bendPoints, endPoint }) => [
+        startPoint,
+        ...(bendPoints ?? []),
+        endPoint,
+      ]);
+      this.#ways.set(
+        id,
+        points.map(({ x, y }: ElkPoint) => ({ x: x + left, y: y + top })),
+      );
       const [label] = labels ?? [];
       if (label !== undefined) {
         const { x = 0, y = 0, width = 0, height = 0 } = label;
@@ -161,7 +172,10 @@ class Placing {
   }
 
   #wires(join: JoinNode, depth: number): readonly PlacedWire[] {
-    const joined = (first: string, second: string) => [...(this.#ways.get(first) ?? []), ...(this.#ways.get(second) ?? [])];
+    const joined = (first: string, second: string) => [
+      ...(this.#ways.get(first) ?? []),
+      ...(this.#ways.get(second) ?? []),
+    ];
     return [
       ...join.when.map((_, index) => ({
         key: `${join.key}w${index}`,
@@ -177,5 +191,7 @@ class Placing {
 
 function touches({ x, y, width, height }: Rect, point: Point): boolean {
   const near = 3;
-  return point.x >= x - near && point.x <= x + width + near && point.y >= y - near && point.y <= y + height + near;
+  return (
+    point.x >= x - near && point.x <= x + width + near && point.y >= y - near && point.y <= y + height + near
+  );
 }

@@ -22,7 +22,11 @@ export interface Marks {
 /** The marks of a graph. */
 export function marksOf(
   graph: Graph,
-  { tree, taken = [], counts = [] }: { tree: Tree | undefined; taken: readonly Taken[] | undefined; counts: readonly Count[] | undefined },
+  {
+    tree,
+    taken = [],
+    counts = [],
+  }: { tree: Tree | undefined; taken: readonly Taken[] | undefined; counts: readonly Count[] | undefined },
 ): Marks {
   const marking = new Marking();
   if (tree !== undefined) marking.light(graph.root, tree, undefined);
@@ -38,7 +42,13 @@ export function takenText({ region, from_state: from, to_state: to, event_type: 
   if (type === "$sub_cancel") return "The child was cancelled";
   if (type === "$sub_resume") return `Resumed${where}: ${to}`;
   const what =
-    type === "$join" ? "A join" : type === "$timeout" ? "A timeout" : type === "$sub_complete" ? "The child's end" : type;
+    type === "$join"
+      ? "A join"
+      : type === "$timeout"
+        ? "A timeout"
+        : type === "$sub_complete"
+          ? "The child's end"
+          : type;
   return from === to ? `${what}${where}: ${to} again` : `${what}${where}: ${from} to ${to}`;
 }
 
@@ -93,7 +103,8 @@ class Marking implements Marks {
   take(row: Taken): void {
     this.taken.push(takenText(row));
     const machine =
-      this.entities.get(entityKey(row.machine_id, row.entity_id)) ?? this.entities.get(entityKey(row.machine_id, undefined));
+      this.entities.get(entityKey(row.machine_id, row.entity_id)) ??
+      this.entities.get(entityKey(row.machine_id, undefined));
     const region = machine?.regions.find(({ id }) => id === row.region);
     if (machine === undefined || region === undefined) return;
     if (row.event_type === "$join") {
@@ -102,7 +113,9 @@ class Marking implements Marks {
       }
       return;
     }
-    const edge = region.edges.find(({ from, to }) => from.name === row.from_state && to.name === row.to_state);
+    const edge = region.edges.find(
+      ({ from, to }) => from.name === row.from_state && to.name === row.to_state,
+    );
     if (edge !== undefined) this.#takeEdge(edge, row.event_type);
   }
 

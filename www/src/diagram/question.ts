@@ -5,7 +5,15 @@ import type { ElkExtendedEdge, ElkNode, ElkPort, LayoutOptions } from "elkjs/lib
 
 import type { EdgeNode, Graph, JoinNode, MachineNode, RegionNode, StateNode } from "./graph.ts";
 import { asideOf } from "./main-ways.ts";
-import { COMPOUND_HEAD, cut, type Measure, NAME_LENGTH, REGION_HEAD, STATE_HEIGHT, textSize } from "./sizes.ts";
+import {
+  COMPOUND_HEAD,
+  cut,
+  type Measure,
+  NAME_LENGTH,
+  REGION_HEAD,
+  STATE_HEIGHT,
+  textSize,
+} from "./sizes.ts";
 
 /** Of states in a region. */
 const STATES: LayoutOptions = {
@@ -71,7 +79,10 @@ function padding(top: number, rest: number): string {
 
 /** A box that is as large as what is in it, and no smaller than this. */
 function atLeast(width: number, height: number): LayoutOptions {
-  return { "elk.nodeSize.constraints": "MINIMUM_SIZE", "elk.nodeSize.minimum": `(${Math.ceil(width)},${height})` };
+  return {
+    "elk.nodeSize.constraints": "MINIMUM_SIZE",
+    "elk.nodeSize.minimum": `(${Math.ceil(width)},${height})`,
+  };
 }
 
 class Asking {
@@ -118,7 +129,10 @@ class Asking {
     const states = new Set(region.states);
     const shown = region.edges.filter((edge) => !this.#aside.has(edge));
     const children = region.states.map((state) => this.#state(state));
-    const edges = [...shown.map((edge) => this.#edge(edge)), ...joins.flatMap((join) => wiresInside(join, region, states))];
+    const edges = [
+      ...shown.map((edge) => this.#edge(edge)),
+      ...joins.flatMap((join) => wiresInside(join, region, states)),
+    ];
     const initial = region.states.find((state) => state.initial);
     if (initial !== undefined) {
       children.unshift({ id: `${initial.key}i`, width: 12, height: 12 });
@@ -137,13 +151,21 @@ class Asking {
     const width = Math.max(wide + 28, heading);
     if (child.inside === undefined) return { id: key, width: Math.ceil(width), height: COMPOUND_HEAD };
     const content = this.machine(child.inside, COMPOUND_HEAD + 12);
-    return { id: key, ...content, layoutOptions: { ...content.layoutOptions, ...atLeast(width, COMPOUND_HEAD) } };
+    return {
+      id: key,
+      ...content,
+      layoutOptions: { ...content.layoutOptions, ...atLeast(width, COMPOUND_HEAD) },
+    };
   }
 
   #edge(edge: EdgeNode): ElkExtendedEdge {
     const inline = edge.from === edge.to ? "false" : "true";
     // The engine passes labels without a text over.
-    const label = { text: "text", ...textSize(edge, this.#measure), layoutOptions: { "elk.edgeLabels.inline": inline } };
+    const label = {
+      text: "text",
+      ...textSize(edge, this.#measure),
+      layoutOptions: { "elk.edgeLabels.inline": inline },
+    };
     return { ...line(edge.key, edge.from.key, edge.to.key), labels: [label] };
   }
 }
@@ -154,7 +176,10 @@ function barOf({ key, when }: JoinNode): ElkNode {
 
 /** The ways between the regions and a bar. The one out of it is asked the other way round: so the bar stands below all regions. */
 function wiresOf({ key, when }: JoinNode): readonly ElkExtendedEdge[] {
-  return [...when.map((_, index) => line(`${key}w${index}`, `${key}p${index}`, key)), line(`${key}o`, `${key}q`, key)];
+  return [
+    ...when.map((_, index) => line(`${key}w${index}`, `${key}p${index}`, key)),
+    line(`${key}o`, `${key}q`, key),
+  ];
 }
 
 /** Where those ways leave and enter a region. */

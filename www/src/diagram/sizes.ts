@@ -58,7 +58,10 @@ export function hasIcon(line: LineNode | undefined): boolean {
 }
 
 /** The room that an edge's lines take. */
-export function textSize(edge: EdgeNode, measure: Measure): { readonly width: number; readonly height: number } {
+export function textSize(
+  edge: EdgeNode,
+  measure: Measure,
+): { readonly width: number; readonly height: number } {
   const lines = shownLines(edge);
   const widths = lines.map(({ line, text }) => measure(text, "line") + (hasIcon(line) ? LINE_ICON : 0));
   return { width: Math.ceil(Math.max(...widths)) + 2 * LINE_MARGIN, height: lines.length * LINE_HEIGHT + 2 };

@@ -52,7 +52,9 @@ function MachineText({ machine, ...inside }: Inside & { machine: MachineNode }):
               <li key={join.key}>
                 {joinWords(join)}
                 {inside.marks.takenJoins.has(join.key) && <Just />}
-                {join.actions.length > 0 && <span class="muted"> ({join.actions.map(nameText).join("; ")})</span>}
+                {join.actions.length > 0 && (
+                  <span class="muted"> ({join.actions.map(nameText).join("; ")})</span>
+                )}
               </li>
             ))}
           </ul>
@@ -78,7 +80,12 @@ function RegionText({ region, ...inside }: Inside & { region: RegionNode }): JSX
   );
 }
 
-function StateText({ state, edges, marks, onState }: Inside & { state: StateNode; edges: readonly EdgeNode[] }): JSX.Element {
+function StateText({
+  state,
+  edges,
+  marks,
+  onState,
+}: Inside & { state: StateNode; edges: readonly EdgeNode[] }): JSX.Element {
   const words = stateWords(state, marks);
   const current = marks.lights.get(state.key) === "current";
   const inside = state.child?.inside;

@@ -59,7 +59,10 @@ export function summaryOf({ root, states, transitions, joins }: Graph, marks: Ma
   ].filter((part) => part !== "");
   const current = [...states.values()].filter(({ key }) => marks.lights.get(key) === "current");
   const where = current.slice(0, 12).map(({ machine_id, region, name }) => {
-    const place = [machine_id === root.machine_id ? "" : nameText(machine_id), region === "_" ? "" : nameText(region)];
+    const place = [
+      machine_id === root.machine_id ? "" : nameText(machine_id),
+      region === "_" ? "" : nameText(region),
+    ];
     return [...place.filter((part) => part !== ""), nameText(name)].join(" ");
   });
   return [
@@ -117,10 +120,14 @@ const SAID = 8;
 export function stateSaid(state: StateNode, leaving: readonly EdgeNode[], marks: Marks): string {
   const place = state.region === "_" ? "" : `, region ${nameText(state.region)}`;
   const words = stateWords(state, marks);
-  const ways = leaving.flatMap(({ to, lines }) => lines.map((line) => `${lineWords(line)} to ${nameText(to.name)}`));
+  const ways = leaving.flatMap(({ to, lines }) =>
+    lines.map((line) => `${lineWords(line)} to ${nameText(to.name)}`),
+  );
   const more = ways.length > SAID ? [`and ${ways.length - SAID} more`] : [];
   const child =
-    state.child?.known !== true ? "" : `. Child ${state.child.inside === undefined ? "closed" : "open"}, Space changes that`;
+    state.child?.known !== true
+      ? ""
+      : `. Child ${state.child.inside === undefined ? "closed" : "open"}, Space changes that`;
   const out = ways.length === 0 ? "" : `. ${[...ways.slice(0, SAID), ...more].join("; ")}`;
   return `${[`${nameText(state.name)}${place}`, ...words].join(", ")}${out}${child}`;
 }

@@ -48,7 +48,8 @@ export function useLayout(graph: Graph | undefined): Laid {
         const measure = await measuring();
         const asked = questionOf(done, measure);
         const question = JSON.stringify(asked);
-        if (answered.current?.question !== question) answered.current = { question, answer: await laidOut(asked) };
+        if (answered.current?.question !== question)
+          answered.current = { question, answer: await laidOut(asked) };
         const layout = layoutOf(done, answered.current.answer, measure);
         if (!gone.current) setLaid({ layout, failed: undefined });
       } catch (error) {

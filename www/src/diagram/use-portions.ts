@@ -40,7 +40,8 @@ export function usePortions(
     if (newest === undefined || atOnce || shown?.layout === newest) return undefined;
     const frame = requestAnimationFrame(() => {
       const count = coming?.layout === newest ? coming.count + PORTION : PORTION;
-      const group = coming?.layout === newest ? coming.group : Math.max(shown?.group ?? 0, coming?.group ?? 0) + 1;
+      const group =
+        coming?.layout === newest ? coming.group : Math.max(shown?.group ?? 0, coming?.group ?? 0) + 1;
       const drawn = { layout: newest, items, count, group };
       if (count < items.length) {
         set({ shown, coming: drawn });

@@ -22,7 +22,11 @@ export interface Seeing {
 }
 
 /** What is seen of a layout in an element. */
-export function useView(svg: RefObject<SVGSVGElement | null>, layout: Layout | undefined, marks: Marks): Seeing {
+export function useView(
+  svg: RefObject<SVGSVGElement | null>,
+  layout: Layout | undefined,
+  marks: Marks,
+): Seeing {
   const content = useRef<SVGGElement>(null);
   const now = useRef({ layout, marks });
   now.current = { layout, marks };

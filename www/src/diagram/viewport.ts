@@ -25,7 +25,11 @@ function bounded(scale: number): number {
 /** All of the drawing in the middle of the box, at its own size at most. */
 export function fitted(drawing: Size, box: Size): View {
   const scale = bounded(
-    Math.min(1, (box.width - 2 * MARGIN) / (drawing.width || 1), (box.height - 2 * MARGIN) / (drawing.height || 1)),
+    Math.min(
+      1,
+      (box.width - 2 * MARGIN) / (drawing.width || 1),
+      (box.height - 2 * MARGIN) / (drawing.height || 1),
+    ),
   );
   return { scale, x: (box.width - drawing.width * scale) / 2, y: (box.height - drawing.height * scale) / 2 };
 }
@@ -40,7 +44,11 @@ export function opening(drawing: Size, box: Size, matters: Rect | undefined): Vi
     x: box.width / 2 - (rect.x + rect.width / 2) * scale,
     y: box.height / 2 - (rect.y + rect.height / 2) * scale,
   };
-  return { scale, x: filling(wanted.x, drawing.width * scale, box.width), y: filling(wanted.y, drawing.height * scale, box.height) };
+  return {
+    scale,
+    x: filling(wanted.x, drawing.width * scale, box.width),
+    y: filling(wanted.y, drawing.height * scale, box.height),
+  };
 }
 
 /** No more empty room at one side than is needed. */
@@ -63,8 +71,13 @@ export function moved(view: View, by: Point, drawing: Size, box: Size): View {
 
 function within(view: View, drawing: Size, box: Size): View {
   const keep = 48;
-  const clamp = (at: number, drawn: number, seen: number) => Math.min(seen - keep, Math.max(keep - drawn * view.scale, at));
-  return { ...view, x: clamp(view.x, drawing.width, box.width), y: clamp(view.y, drawing.height, box.height) };
+  const clamp = (at: number, drawn: number, seen: number) =>
+    Math.min(seen - keep, Math.max(keep - drawn * view.scale, at));
+  return {
+    ...view,
+    x: clamp(view.x, drawing.width, box.width),
+    y: clamp(view.y, drawing.height, box.height),
+  };
 }
 
 /** As little moved as shows a part of the drawing. */

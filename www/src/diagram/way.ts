@@ -37,7 +37,9 @@ export function headOf(way: readonly Point[], length = 8, half = 4): string {
 /** A path along a start, a control point and an end. */
 export function curveOf(way: readonly Point[]): string {
   const [start, bend, end] = way;
-  return start === undefined || bend === undefined || end === undefined ? "" : `M${at(start)}Q${at(bend)} ${at(end)}`;
+  return start === undefined || bend === undefined || end === undefined
+    ? ""
+    : `M${at(start)}Q${at(bend)} ${at(end)}`;
 }
 
 /** A curve from box to box; back and forth, two boxes have two different ones. */
