@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Locator, Page } from "playwright-core";
+import { type AnyMachine, type Scenario, simulate } from "statewright";
 
+import { EXAMPLES } from "../../www/src/examples/index.ts";
 import { quiet, skip, stage } from "./support.ts";
 
 /** Opens an example, over what was changed where something was. */
@@ -23,6 +25,62 @@ const send = (page: Page, event: string): Promise<void> =>
     .click();
 const told = (page: Page, words: string): Promise<void> =>
   panels(page).getByText(words, { exact: true }).first().waitFor();
+
+/** Chooses a file of a scenario for `Load`. */
+async function load(page: Page, scenario: Scenario): Promise<void> {
+  const chooser = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "Load", exact: true }).click();
+  const buffer = Buffer.from(JSON.stringify(scenario));
+  await (await chooser).setFiles([{ name: "x.json", mimeType: "application/json", buffer }]);
+}
+
+/** A scenario brings its own. */
+const NO_MACHINES: readonly AnyMachine[] = [];
+
+/** A timer that cannot fire, an event to another entity that waits, and one that is refused. */
+const waiting: Scenario = {
+  statewright: "scenario/1",
+  deliver: false,
+  machines: [
+    {
+      machine_id: "waits",
+      states: ["a", "b"],
+      initial_state: "a",
+      transitions: [{ from: "a", to: "b", on: "$timeout", guard: { timeout_seconds: 10 } }],
+      sub_machines: { b: { machine_id: "missing", lifecycle: "managed" } },
+    },
+    {
+      machine_id: "sends",
+      states: ["a", "b"],
+      initial_state: "a",
+      transitions: [
+        { from: "a", to: "b", on: "go" },
+        { from: "a", to: "a", on: "stay" },
+      ],
+      actions: [
+        {
+          on_enter: "b",
+          action: {
+            type: "transition",
+            machine_id: "sends",
+            entity_id: "o-{/entity_id}",
+            event_type: "stay",
+          },
+        },
+      ],
+    },
+  ],
+  steps: [
+    { op: "create", args: { machine_id: "waits", body: { entity_id: "w" } } },
+    { op: "create", args: { machine_id: "sends", body: { entity_id: "s" } } },
+    { op: "transition", args: { machine_id: "sends", entity_id: "s", body: { event_type: "go" } } },
+    { op: "advance", args: { to: 20_000 } },
+    {
+      op: "transition",
+      args: { machine_id: "sends", entity_id: "s", body: { event_type: "go", expected_version: 9 } },
+    },
+  ],
+};
 
 /** The head of a step of history, and the rows below it. */
 const head = (page: Page, words: string): Locator =>
@@ -205,6 +263,48 @@ test("the panels of the simulator", { skip }, async (t) => {
       assert.equal(Reflect.get(Object(copied), "effect_id"), "order/o-1001@2.1");
     },
   );
+
+  await t.test("parked timers say why, and events that wait are delivered when asked", async () => {
+    await load(page, waiting);
+    await tab(page, /Entities/);
+    await panels(page).getByRole("button", { name: "waits w" }).click();
+    await tab(page, /Entries/);
+    const row = panels(page).getByRole("row", { name: /overdue/ });
+    assert.match(await row.innerText(), /overdue by 10 s.*parked NOT_FOUND: there is no machine `missing`/s);
+    await tab(page, /Effects/);
+    await panels(page).getByText("waits to be delivered", { exact: true }).waitFor();
+    await panels(page).getByRole("button", { name: "Deliver what waits" }).click();
+    await panels(page).getByText("delivered: applied").waitFor();
+    await tab(page, /History/);
+    assert.match(await head(page, "Delivered events that waited").innerText(), /now/);
+    assert.match(await head(page, "Sent go to s").last().innerText(), /refused, 409/);
+  });
+
+  await t.test("what was taken over from a service has its rows with their times", async () => {
+    const example = EXAMPLES.find(({ id }) => id === "bundle");
+    assert.ok(example);
+    const session = simulate(NO_MACHINES);
+    session.import(example.scenario);
+    const history = session
+      .entities()
+      .flatMap(({ machine_id, entity_id }) => session.history(machine_id, entity_id));
+    const body = { tree: session.tree("bundle", "run-7"), history };
+    const { definitions: machines } = example;
+    await load(page, {
+      statewright: "scenario/1",
+      machines,
+      start: session.now,
+      steps: [{ op: "adopt", args: { body } }],
+    });
+    await page.getByRole("button", { name: "Load it" }).click();
+    await told(page, "1 of 1 step done");
+    const rows = await rowsOf(page, "Took over run-7");
+    assert.equal(rows.length, history.length);
+    assert.ok(
+      rows.includes("child completed: run-7::sub::ret_b1 b1: ret_b1 → returned 2026-01-10 09:00:00"),
+      rows.join("\n"),
+    );
+  });
 
   await t.test("on a narrow screen nothing goes over the edge", async () => {
     await page.setViewportSize({ width: 360, height: 740 });

@@ -1,8 +1,10 @@
 import type { IconNode } from "lucide";
 import { CircleOff, CornerDownRight, GitMerge, ListChecks, Moon, Sunrise, Timer } from "lucide";
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { JsonDefinition, SimulatedRow } from "statewright";
 
+import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { moment } from "../../parts/time.tsx";
 import type { StepView, Subject } from "../model.ts";
@@ -20,8 +22,9 @@ const ICONS: Readonly<Record<RowCause["kind"], IconNode>> = {
   other: Moon,
 };
 
-/** How many rows of a step are drawn: a commit can have thousands. */
+/** How many rows of a step are drawn at first, and at most: a commit can have thousands. */
 const ROWS = 50;
+const MOST_ROWS = 2000;
 
 interface HistoryStepProps {
   readonly step: StepView;
@@ -38,6 +41,7 @@ interface HistoryStepProps {
 export function HistoryStep({ step, now, only, subject, definitions, onGo }: HistoryStepProps): JSX.Element {
   const { verb, name, rest } = stepWords(step);
   const params = paramsOf(step);
+  const [all, setAll] = useState(false);
   const rows = only === undefined ? step.rows : step.rows.filter((row) => nameOf(row) === only);
   return (
     <li class={step.done ? "sim-past" : "sim-past sim-past-undone"}>
@@ -63,10 +67,22 @@ export function HistoryStep({ step, now, only, subject, definitions, onGo }: His
       </button>
       {rows.length > 0 && (
         <ul class="sim-rows" aria-label="Rows of its commits">
-          {rows.slice(0, ROWS).map((row) => (
-            <Row key={row.id} row={row} sent={params} subject={subject} definitions={definitions} />
+          {rows.slice(0, all ? MOST_ROWS : ROWS).map((row) => (
+            <Row
+              key={row.id}
+              row={row}
+              dated={step.op === "adopt"}
+              sent={params}
+              subject={subject}
+              definitions={definitions}
+            />
           ))}
-          {rows.length > ROWS && <li class="muted">and {rows.length - ROWS} more</li>}
+          {rows.length > ROWS && !all && (
+            <li class="sim-row">
+              <Button onClick={() => setAll(true)}>Show {rows.length - ROWS} more rows</Button>
+            </li>
+          )}
+          {all && rows.length > MOST_ROWS && <li class="muted">and {rows.length - MOST_ROWS} more</li>}
         </ul>
       )}
     </li>
@@ -89,13 +105,15 @@ function Mark({ step, now }: { step: StepView; now: boolean }): JSX.Element | nu
 
 interface RowProps {
   readonly row: SimulatedRow;
+  /** Whether it has a time of its own. */
+  readonly dated: boolean;
   /** The params of the step, which need not be told again. */
   readonly sent: object | undefined;
   readonly subject: Subject | undefined;
   readonly definitions: readonly JsonDefinition[];
 }
 
-function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
+function Row({ row, dated, sent, subject, definitions }: RowProps): JSX.Element {
   const { kind, words } = causeOf(row, definitions);
   const own = subject !== undefined && nameOf(subject) === nameOf(row);
   const effects = row.actions_dispatched.length;
@@ -130,6 +148,7 @@ function Row({ row, sent, subject, definitions }: RowProps): JSX.Element {
           {effects} {effects === 1 ? "effect" : "effects"}
         </span>
       )}
+      {dated && <span class="sim-past-at">{moment(row.timestamp)}</span>}
     </li>
   );
 }
