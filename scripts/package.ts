@@ -140,7 +140,8 @@ async function files(crates: readonly CrateName[]): Promise<Files> {
 
 /** The Worker, where it is built. */
 function prebuilt(found: Files): void {
-  if (!existsSync(join(WORKER_DIR, ".statewright")) && !existsSync(join(WORKER_DIR, "index.js"))) {
+  // It may just be being built: its stamp comes last.
+  if (!existsSync(join(WORKER_DIR, ".statewright"))) {
     note("the Worker is left out: it is not built");
     return;
   }
