@@ -82,6 +82,49 @@ const waiting: Scenario = {
   ],
 };
 
+/** Markup in names, keys of prototypes, and texts that never end. */
+const hostile: Scenario = {
+  statewright: "scenario/1",
+  machines: [
+    {
+      machine_id: "<i>m</i>",
+      regions: [
+        { id: "__proto__", states: ["constructor", "y".repeat(120)], initial_state: "constructor" },
+        { id: "toString", states: ["constructor"], initial_state: "constructor" },
+      ],
+      transitions: [{ region: "__proto__", from: "constructor", to: "y".repeat(120), on: "<b>go</b>" }],
+      actions: [
+        {
+          on_enter: "y".repeat(120),
+          action: { type: "webhook", url: `https://a.example/${"z".repeat(1500)}` },
+        },
+      ],
+    },
+  ],
+  steps: [
+    {
+      op: "create",
+      args: {
+        machine_id: "<i>m</i>",
+        body: {
+          entity_id: "<img src=x>",
+          context: JSON.parse(
+            `{"__proto__":{"polluted":"</script>"},"long":"${"w".repeat(20_000)}"}`,
+          ) as object,
+        },
+      },
+    },
+    {
+      op: "transition",
+      args: {
+        machine_id: "<i>m</i>",
+        entity_id: "<img src=x>",
+        body: { event_type: "<b>go</b>", params: { ["p".repeat(500)]: "v".repeat(5000) } },
+      },
+    },
+  ],
+};
+
 /** The head of a step of history, and the rows below it. */
 const head = (page: Page, words: string): Locator =>
   panels(page).locator("button.sim-past-head", { hasText: words });
@@ -306,12 +349,36 @@ test("the panels of the simulator", { skip }, async (t) => {
     );
   });
 
-  await t.test("on a narrow screen nothing goes over the edge", async () => {
-    await page.setViewportSize({ width: 360, height: 740 });
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.equal(over, 0);
-    await page.setViewportSize({ width: 1440, height: 900 });
-  });
+  await t.test(
+    "hostile names and values are shown as text, and nothing goes over the edge of a phone",
+    async () => {
+      await page.setViewportSize({ width: 360, height: 740 });
+      await load(page, hostile);
+      await page.getByRole("tab", { name: "History", exact: true }).click();
+      await told(page, "2 of 2 steps done");
+      const shown: [RegExp, RegExp][] = [
+        [/History/, /Sent <b>go<\/b> to <img src=x>/],
+        [/Entries/, /constructor/],
+        [/Context/, /"__proto__": \{[^]*"polluted": "<\/script>/],
+        [/Entities/, /__proto__: y{50}/],
+        [/Effects/, /POST https:\/\/a\.example\/z{50}/],
+      ];
+      for (const [name, says] of shown) {
+        await tab(page, name);
+        for (const summary of await panels(page).locator("summary").all()) await summary.click();
+        assert.match(await panels(page).getByRole("tabpanel").innerText(), says);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.equal(over, 0, String(name));
+        const small = await panels(page)
+          .locator("button:visible, summary:visible")
+          .evaluateAll((all) =>
+            all.filter((one) => one.getBoundingClientRect().height < 24).map((one) => one.outerHTML),
+          );
+        assert.deepEqual(small, []);
+      }
+      assert.equal(await page.evaluate(() => Reflect.get({}, "polluted")), undefined);
+    },
+  );
 
   await t.test("the page had nothing to complain of", () => quiet(opened));
 });
