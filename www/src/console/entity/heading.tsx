@@ -40,7 +40,7 @@ export function Heading({ subject, tree }: HeadingProps): JSX.Element {
         ))}
       </nav>
       <div class="con-entity-title">
-        <h1>{entity}</h1>
+        <h1 title={entity}>{entity}</h1>
         {tree !== undefined && (
           <>
             <StateBadges state={tree.current_state} />

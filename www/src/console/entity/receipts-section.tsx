@@ -7,9 +7,9 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { apiPath } from "../curl.ts";
+import { refreshAll, useLive } from "../live.ts";
 import { place, replacePlace } from "../place.ts";
 import { client } from "../service.ts";
-import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
 import { EffectDialog } from "./outbox-rows.tsx";
 import { ReceiptCard } from "./receipt-card.tsx";
@@ -20,33 +20,26 @@ function queryOf(key: string, { machine, entity }: Subject): { machine?: string;
   return key.startsWith("[") ? { machine, entity } : {};
 }
 
+/** The receipts of a key; none where nothing is kept for it. */
+async function readReceipts(key: string, subject: Subject, signal: AbortSignal): Promise<readonly Receipt[]> {
+  try {
+    return await client().receipts(key, queryOf(key, subject), { signal });
+  } catch (refused) {
+    if (!(refused instanceof StatewrightError) || refused.code !== "NOT_FOUND") throw refused;
+    return [];
+  }
+}
+
 /** What became of a request by its Idempotency-Key, or of an event by its identity. */
 export function ReceiptsSection({ subject }: { subject: Subject }): JSX.Element {
   const asked = place.value.filters.get("key") ?? "";
   const [key, setKey] = useState(asked);
-  const [read, setRead] = useState<{ key: string; receipts: readonly Receipt[] }>();
-  const [opened, setOpened] = useState<string>();
-  const { busy, error, run } = useActing();
   const { machine, entity } = subject;
-  const look = (wanted: string) =>
-    run(async () => {
-      setRead(undefined);
-      try {
-        setRead({ key: wanted, receipts: await client().receipts(wanted, queryOf(wanted, subject)) });
-      } catch (refused) {
-        if (!(refused instanceof StatewrightError) || refused.code !== "NOT_FOUND") throw refused;
-        setRead({ key: wanted, receipts: [] });
-      }
-    });
-  useEffect(() => {
-    if (asked === "") return;
-    setKey(asked);
-    look(asked);
-  }, [asked]);
+  useEffect(() => setKey(asked), [asked]);
   const submit = (event: Event) => {
     event.preventDefault();
     if (key === "") return;
-    if (key === asked) look(key);
+    if (key === asked) refreshAll();
     else replacePlace(["entity", machine, entity, "receipts"], new URLSearchParams({ key }));
   };
   return (
@@ -59,7 +52,7 @@ export function ReceiptsSection({ subject }: { subject: Subject }): JSX.Element 
           hint="Keys are kept for seven days; the identities of events for as long as the entity is there. The history has them."
         />
         <div class="row">
-          <Button type="submit" icon={Search} busy={busy} disabled={key === ""}>
+          <Button type="submit" icon={Search} disabled={key === ""}>
             Read receipts
           </Button>
           {key !== "" && (
@@ -73,17 +66,26 @@ export function ReceiptsSection({ subject }: { subject: Subject }): JSX.Element 
           )}
         </div>
       </form>
-      <div class="stack" aria-live="polite">
-        {error !== undefined && <Failure error={error} what="Could not read receipts" />}
-        {read?.receipts.length === 0 && (
-          <p class="empty">
-            Nothing is kept for <code>{read.key}</code>: no request or event had it, or it is forgotten.
-          </p>
-        )}
-        {read?.receipts.map((receipt, at) => (
-          <ReceiptCard key={at} receipt={receipt} onEffect={setOpened} />
-        ))}
-      </div>
+      {asked !== "" && <Receipts key={asked} asked={asked} subject={subject} />}
+    </div>
+  );
+}
+
+function Receipts({ asked, subject }: { asked: string; subject: Subject }): JSX.Element {
+  const { value, error } = useLive((signal) => readReceipts(asked, subject, signal), [asked, subject]);
+  const [opened, setOpened] = useState<string>();
+  return (
+    <div class="stack" aria-live="polite">
+      {error !== undefined && <Failure error={error} what="Could not read receipts" />}
+      {value === undefined && error === undefined && <p class="loading">Reading receipts…</p>}
+      {value?.length === 0 && (
+        <p class="empty">
+          Nothing is kept for <code>{asked}</code>: no request or event had it, or it is forgotten.
+        </p>
+      )}
+      {value?.map((receipt, at) => (
+        <ReceiptCard key={at} receipt={receipt} onEffect={setOpened} />
+      ))}
       {opened !== undefined && <EffectDialog id={opened} onClose={() => setOpened(undefined)} />}
     </div>
   );

@@ -9,18 +9,25 @@ export const OTHER = "other";
 
 export interface EventChoiceProps {
   readonly subject: Subject;
-  readonly choices: readonly Choice[];
+  /** Undefined where they could not be read. */
+  readonly choices: readonly Choice[] | undefined;
   readonly chosen: string | undefined;
   readonly onChoose: (key: string) => void;
 }
+
+const LEGENDS = {
+  unknown: "What is possible is not known",
+  none: "It can take no event now",
+  some: "Possible now",
+};
 
 /** The events that can be taken now, those of children after its own; and one that is typed. */
 export function EventChoice({ subject, choices, chosen, onChoose }: EventChoiceProps): JSX.Element {
   const name = useId();
   return (
     <fieldset class="con-send-events">
-      <legend>{choices.length === 0 ? "It can take no event now" : "Possible now"}</legend>
-      {choices.map(({ key, event_type, of, moves }) => (
+      <legend>{LEGENDS[choices === undefined ? "unknown" : choices.length === 0 ? "none" : "some"]}</legend>
+      {choices?.map(({ key, event_type, of, moves }) => (
         <label key={key} class="con-send-choice">
           <input type="radio" name={name} checked={key === chosen} onChange={() => onChoose(key)} />
           <span>
@@ -35,7 +42,7 @@ export function EventChoice({ subject, choices, chosen, onChoose }: EventChoiceP
           </span>
         </label>
       ))}
-      {choices.length > 0 && (
+      {choices !== undefined && choices.length > 0 && (
         <label class="con-send-choice">
           <input type="radio" name={name} checked={chosen === OTHER} onChange={() => onChoose(OTHER)} />
           <span>Another event</span>

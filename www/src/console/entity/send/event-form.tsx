@@ -18,7 +18,8 @@ export interface EventFormProps {
   readonly subject: Subject;
   readonly tree: Entity;
   readonly definitions: readonly JsonDefinition[];
-  readonly choices: readonly Choice[];
+  /** Undefined where they could not be read. */
+  readonly choices: readonly Choice[] | undefined;
   /** Whether what stands in the form was asked about. */
   readonly asked: boolean;
   /** Asks what the request would do; `dry` runs it as well, and writes nothing. */
@@ -45,10 +46,10 @@ export function EventForm(props: EventFormProps): JSX.Element {
       onEdit();
     };
   };
-  const choice = choices.find(({ key }) => key === chosen);
+  const choice = choices?.find(({ key }) => key === chosen);
   const places = useMemo(() => placesOf(tree), [tree]);
   const place = places.find(({ key }) => key === placeKey) ?? places[0];
-  const byHand = chosen === OTHER || choices.length === 0;
+  const byHand = chosen === OTHER || choices === undefined || choices.length === 0;
   const of = byHand ? place?.of : choice?.of;
   const address = byHand ? place?.address : choice?.address;
   const event_type = byHand ? type.trim() : choice?.event_type;

@@ -35,7 +35,7 @@ export function SendPanel({ subject, tree, definitions }: SendPanelProps): JSX.E
   const live = useLive((signal) => client().entities.events(machine, entity, { signal }), [machine, entity]);
   const [asked, setAsked] = useState<Asked>();
   const title = useRef<HTMLHeadingElement>(null);
-  const choices = useMemo(() => choicesOf(live.value ?? [], subject), [live.value]);
+  const choices = useMemo(() => live.value && choicesOf(live.value, subject), [live.value]);
   return (
     <section class="card con-send" aria-labelledby="con-send-title">
       <h2 id="con-send-title" ref={title} tabIndex={-1}>
