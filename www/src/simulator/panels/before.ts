@@ -7,6 +7,11 @@ import type { Model, Subject, View } from "../model.ts";
 /** Of more steps it is not looked at. */
 const MOST_STEPS = 500;
 
+/** Whether what was before is looked at. */
+export function isCompared({ done }: View): boolean {
+  return done > 0 && done <= MOST_STEPS;
+}
+
 /** A scenario brings its own. */
 const NO_MACHINES: readonly AnyMachine[] = [];
 
@@ -14,7 +19,7 @@ const known = new WeakMap<View, Map<string, object | undefined>>();
 
 /** The context of the entity that is looked at, before the last step; nothing where it was not there, or is not known. */
 export function contextBefore(model: Model, view: View, subject: Subject): object | undefined {
-  if (view.done === 0 || view.done > MOST_STEPS) return undefined;
+  if (!isCompared(view)) return undefined;
   const name = JSON.stringify([subject.machine_id, subject.entity_id]);
   const found = known.get(view) ?? new Map<string, object | undefined>();
   known.set(view, found);

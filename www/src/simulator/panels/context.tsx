@@ -1,9 +1,11 @@
+import { Copy } from "lucide";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
 import type { Model } from "../model.ts";
-import { contextBefore } from "./before.ts";
+import { copyJson } from "../share/copied.ts";
+import { contextBefore, isCompared } from "./before.ts";
 import { type Line, linesOf } from "./context-lines.ts";
 import { EntityName } from "./entity-name.tsx";
 import { short } from "./short.ts";
@@ -30,12 +32,21 @@ export function ContextPanel({ model }: { model: Model }): JSX.Element {
   const drawn = all ? lines : lines.slice(0, SHOWN);
   return (
     <div class="stack">
-      <h3 class="sim-entity-head">
-        <EntityName model={model} entity={entity} />
+      <div class="sim-entity-head">
+        <h3>
+          <EntityName model={model} entity={entity} />
+        </h3>
         <span class="muted" role="status">
-          {changes === 0 ? "The last step changed nothing here" : "What the last step changed is marked"}
+          {!isCompared(view)
+            ? "What a step changes is not marked here"
+            : changes === 0
+              ? "The last step changed nothing here"
+              : "What the last step changed is marked"}
         </span>
-      </h3>
+        <Button icon={Copy} onClick={() => void copyJson(entity.context, "The context is")}>
+          Copy as JSON
+        </Button>
+      </div>
       <div
         class="sim-context"
         role="region"
@@ -61,7 +72,7 @@ function ContextLine({ line: { depth, text, mark, was } }: { line: Line }): JSX.
       <span class="sim-line-mark" aria-hidden="true">
         {mark === undefined ? "" : MARKS.get(mark)}
       </span>
-      <code style={{ paddingInlineStart: `${Math.min(depth, 20)}rem` }}>{short(text, 2000)}</code>
+      <code style={{ paddingInlineStart: `${Math.min(depth, 20)}rem` }}>{short(text, 500)}</code>
       {mark !== undefined && (
         <span class="sim-line-note">
           {mark}

@@ -101,7 +101,10 @@ function EffectItem({
             <Fact key={name} name={short(name, 100)} value={short(value, 500)} />
           ))}
           {signed && (
-            <Fact name="Signature" value="with the secret webhook-signing, where the tenant has one" />
+            <>
+              <dt>Signature</dt>
+              <dd>with the secret webhook-signing, where the tenant has one</dd>
+            </>
           )}
         </dl>
         {body !== undefined && (

@@ -46,10 +46,12 @@ function Entries({ entity, definition, now, flat, model }: EntriesProps): JSX.El
   const entries = Object.entries(entity.region_entries);
   return (
     <section>
-      <h3 class="sim-entity-head">
-        <EntityName model={model} entity={entity} />
+      <div class="sim-entity-head">
+        <h3>
+          <EntityName model={model} entity={entity} />
+        </h3>
         <span class="muted">version {entity.state_version}</span>
-      </h3>
+      </div>
       <Table
         caption={`Entries of ${short(entity.entity_id)}`}
         rows={entries}
