@@ -293,6 +293,11 @@ test("what cannot be read says so, and what is still known of it shows", { skip 
   await shows("CORRUPT_INSTANCE");
   await shows("picking → packed");
   assert.equal(await button("Open in simulator").isDisabled(), true);
+
+  await visit("order", "nobody");
+  await shows("There is no such entity");
+  await shows("machine `order` has no entity `nobody`");
+  assert.equal(await button("Delete").count(), 0);
 });
 
 test("hostile names and values are text", { skip }, async () => {

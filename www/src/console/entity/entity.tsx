@@ -1,6 +1,6 @@
 import "./entity.css";
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { codeOf, Failure } from "../../parts/failure.tsx";
@@ -55,46 +55,39 @@ export function EntityView({ machine, entity }: { machine: string; entity: strin
   const subject: Subject = useMemo(() => ({ machine, entity }), [machine, entity]);
   const live = useLive((signal) => readEntity(subject, signal), [subject]);
   // What is gone is not shown as if it were there; what could not be read this time is.
-  const found = codeOf(live.error) === "NOT_FOUND" ? undefined : live.value;
+  const gone = codeOf(live.error) === "NOT_FOUND";
+  const found = gone ? undefined : live.value;
   const newest = useNewestHistory(subject, found?.tree.state_version, live.at);
   const { family, error } = useFamily(found);
   const definitions = family?.definitions ?? [];
 
-  const tabs: Tab[] = [
-    {
-      id: "history",
-      label: "History",
-      content: () => <HistorySection subject={subject} newest={newest} definitions={definitions} />,
-    },
+  const diagram = (of: Found): ComponentChildren => {
+    if (error !== undefined) return <Failure error={error} what="Could not read the machine" />;
+    if (family === undefined) return <p class="loading">Reading the machine…</p>;
+    const rows = newest.value?.rows ?? [];
+    return <DiagramSection subject={subject} tree={of.tree} family={family} newest={rows} />;
+  };
+  const history = (): JSX.Element => (
+    <HistorySection subject={subject} newest={newest} definitions={definitions} />
+  );
+  const shown = found === undefined ? [] : [found];
+  const tabs: readonly Tab[] = [
+    ...shown.map((of) => ({ id: "diagram", label: "Diagram", content: () => diagram(of) })),
+    ...(gone ? [] : [{ id: "history", label: "History", content: history }]),
+    ...shown.flatMap((of) => [
+      { id: "timers", label: "Timers", content: () => <TimersSection subject={subject} tree={of.tree} /> },
+      { id: "context", label: "Context", content: () => <ContextSection tree={of.tree} /> },
+      { id: "tree", label: "Tree", content: () => <TreeSection found={of} /> },
+    ]),
+    // Its outbox rows outlive an entity, and so do receipts of other requests.
     { id: "outbox", label: "Outbox", content: () => <OutboxSection subject={subject} /> },
     { id: "receipts", label: "Receipts", content: () => <ReceiptsSection subject={subject} /> },
   ];
-  if (found !== undefined) {
-    const { tree } = found;
-    tabs.unshift({
-      id: "diagram",
-      label: "Diagram",
-      content: () => {
-        if (error !== undefined) return <Failure error={error} what="Could not read the machine" />;
-        if (family === undefined) return <p class="loading">Reading the machine…</p>;
-        return (
-          <DiagramSection subject={subject} tree={tree} family={family} newest={newest.value?.rows ?? []} />
-        );
-      },
-    });
-    tabs.splice(
-      2,
-      0,
-      { id: "timers", label: "Timers", content: () => <TimersSection subject={subject} tree={tree} /> },
-      { id: "context", label: "Context", content: () => <ContextSection tree={tree} /> },
-      { id: "tree", label: "Tree", content: () => <TreeSection found={found} /> },
-    );
-  }
   const wanted = place.value.path[3] ?? "";
   const selected = tabs.find(({ id }) => id === wanted)?.id ?? tabs[0]?.id ?? "";
   return (
     <div class="con-entity">
-      <Heading subject={subject} tree={found?.tree} />
+      <Heading subject={subject} tree={found?.tree} gone={gone} />
       {live.error !== undefined && (
         <Failure
           error={live.error}

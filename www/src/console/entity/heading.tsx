@@ -19,10 +19,12 @@ export interface HeadingProps {
   readonly subject: Subject;
   /** Undefined where it cannot be read. */
   readonly tree: Entity | undefined;
+  /** Whether there is no such entity. */
+  readonly gone: boolean;
 }
 
 /** The entity's name, what is known of it at a glance, and what can be done with all of it. */
-export function Heading({ subject, tree }: HeadingProps): JSX.Element {
+export function Heading({ subject, tree, gone }: HeadingProps): JSX.Element {
   const { machine, entity } = subject;
   const [forking, setForking] = useState(false);
   const { busy, error, run } = useActing();
@@ -48,9 +50,11 @@ export function Heading({ subject, tree }: HeadingProps): JSX.Element {
           </>
         )}
         <div class="con-entity-acts">
-          <Button icon={FlaskConical} disabled={tree === undefined} onClick={() => setForking(true)}>
-            Open in simulator
-          </Button>
+          {!gone && (
+            <Button icon={FlaskConical} disabled={tree === undefined} onClick={() => setForking(true)}>
+              Open in simulator
+            </Button>
+          )}
           <CopyCurl
             request={() => ({
               method: "GET",
@@ -58,14 +62,16 @@ export function Heading({ subject, tree }: HeadingProps): JSX.Element {
               query: { tree: true },
             })}
           />
-          <Button
-            icon={Trash2}
-            kind="danger"
-            busy={busy}
-            onClick={() => run(() => deleteEntity(subject, tree))}
-          >
-            Delete
-          </Button>
+          {!gone && (
+            <Button
+              icon={Trash2}
+              kind="danger"
+              busy={busy}
+              onClick={() => run(() => deleteEntity(subject, tree))}
+            >
+              Delete
+            </Button>
+          )}
         </div>
       </div>
       {error !== undefined && <Failure error={error} what="Could not delete the entity" />}
