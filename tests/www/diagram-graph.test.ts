@@ -186,6 +186,10 @@ test("names are names, whatever they are", () => {
   const marks = marksOf(graph, { ...NONE, counts });
   assert.deepEqual([...marks.counts], [["m.0.0", 3]]);
   assert.ok(descriptionOf(graph, marks).length < 5000);
+  const states = ["a".repeat(100_000), "b".repeat(100_000)] as const;
+  const [from, to] = states;
+  const huge = shown({ machine_id: from, states, initial_state: from, transitions: [{ from, to, on: to }] });
+  assert.ok(descriptionOf(huge, marksOf(huge, NONE)).length < 5000);
   assert.equal(cut("x".repeat(10_000), 40).length, 40);
   assert.equal(cut("😀".repeat(50), 40), `${"😀".repeat(39)}…`);
 });

@@ -92,7 +92,9 @@ export const BUNDLE: readonly [JsonDefinition, ...JsonDefinition[]] = [
   SETTLE,
 ];
 
-/** Names that are no ordinary ones. */
+const LONG = "x".repeat(128);
+
+/** Names that are no ordinary ones, as far as they are names. */
 export const HOSTILE: JsonDefinition = {
   machine_id: "<img src=x onerror=alert(1)>",
   states: [
@@ -100,7 +102,7 @@ export const HOSTILE: JsonDefinition = {
     "constructor",
     "<b>bold</b>",
     "</svg><script>alert(1)</script>",
-    "x".repeat(10_000),
+    LONG,
     "\u202eb\u0301",
   ],
   initial_state: "__proto__",
@@ -112,9 +114,14 @@ export const HOSTILE: JsonDefinition = {
       on: "<i>&amp;</i>",
       guard: { field: "__proto__", op: "eq", value: "]]>" },
     },
-    { from: "<b>bold</b>", to: "x".repeat(10_000), on: "y".repeat(10_000) },
-    { from: "x".repeat(10_000), to: "</svg><script>alert(1)</script>", on: "hasOwnProperty" },
-    { from: "__proto__", to: "\u202eb\u0301", on: "valueOf" },
+    {
+      from: "<b>bold</b>",
+      to: LONG,
+      on: "valueOf",
+      guard: { field: "x", op: "eq", value: "y".repeat(10_000) },
+    },
+    { from: LONG, to: "</svg><script>alert(1)</script>", on: "hasOwnProperty" },
+    { from: "__proto__", to: "\u202eb\u0301", on: "__proto__" },
   ],
 };
 

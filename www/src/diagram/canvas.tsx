@@ -23,6 +23,8 @@ export interface CanvasHandle {
 export interface CanvasProps {
   readonly handle: Ref<CanvasHandle>;
   readonly layout: Layout | undefined;
+  /** Whether a newer one is on its way. */
+  readonly busy: boolean;
   readonly marks: Marks;
   readonly label: string;
   /** The id of the text that describes it. */
@@ -37,6 +39,7 @@ const STEP = 60;
 export function Canvas({
   handle,
   layout: newest,
+  busy,
   marks,
   label,
   described,
@@ -110,7 +113,7 @@ export function Canvas({
         role="group"
         aria-label={`${label}, drawing`}
         aria-describedby={described}
-        aria-busy={layout === undefined || layout !== newest}
+        aria-busy={busy || layout === undefined || layout !== newest}
         tabindex={0}
         onKeyDown={onKeyDown}
         onFocusIn={({ target }) => {

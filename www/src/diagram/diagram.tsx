@@ -49,7 +49,12 @@ export function Diagram(props: DiagramProps): JSX.Element {
   const large = graph.states.size > MOST_STATES;
   const { layout, failed } = useLayout(large ? undefined : graph);
   const seen = layout?.graph ?? graph;
+  // What is said is of the newest, and what is drawn of what is there to be marked.
   const marks = useMemo(() => marksOf(seen, { tree, taken, counts }), [seen, tree, taken, counts]);
+  const newest = useMemo(
+    () => (seen === graph ? marks : marksOf(graph, { tree, taken, counts })),
+    [graph, marks, tree, taken, counts],
+  );
   const canvas = useRef<CanvasHandle>(null);
   const described = useId();
   const anyOpen = [...seen.states.values()].some(({ child }) => child?.inside !== undefined);
@@ -106,7 +111,7 @@ export function Diagram(props: DiagramProps): JSX.Element {
       </div>
       {large && (
         <p class="diagram-note" role="note">
-          {seen.states.size} states are too many to draw. This is all of it as text.
+          {graph.states.size} states are too many to draw. This is all of it as text.
         </p>
       )}
       {failed !== undefined && (
@@ -115,17 +120,18 @@ export function Diagram(props: DiagramProps): JSX.Element {
         </p>
       )}
       <p id={described} hidden>
-        {descriptionOf(seen, marks)}
+        {descriptionOf(graph, newest)}
       </p>
       <p class="only-read" role="status">
-        {marks.taken.slice(0, 6).join(". ")}
+        {newest.taken.slice(0, 6).join(". ")}
       </p>
       {text ? (
-        <TextTwin graph={seen} marks={marks} onState={choose} />
+        <TextTwin graph={graph} marks={newest} onState={choose} />
       ) : (
         <Canvas
           handle={canvas}
           layout={layout}
+          busy={failed === undefined && layout?.graph !== graph}
           marks={marks}
           label={label}
           described={described}

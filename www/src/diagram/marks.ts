@@ -29,7 +29,7 @@ export function marksOf(
   }: { tree: Tree | undefined; taken: readonly Taken[] | undefined; counts: readonly Count[] | undefined },
 ): Marks {
   const marking = new Marking();
-  if (tree !== undefined) marking.light(graph.root, tree, undefined);
+  if (tree?.machine_id === graph.root.machine_id) marking.light(graph.root, tree, undefined);
   else marking.entities.set(entityKey(graph.root.machine_id, undefined), graph.root);
   marking.count(graph.root, counts);
   for (const row of taken) marking.take(row);

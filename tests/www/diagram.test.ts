@@ -1,0 +1,398 @@
+// The diagram in the simulator: what shows, by pointer, by keyboard and in words, and what it is saved as.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import type { Locator, Page } from "playwright-core";
+import { PNG } from "pngjs";
+import { defineMachine } from "statewright";
+
+import { BUNDLE, FULFILMENT, HOSTILE, largeOf, linkTo, ORDER, sent } from "./diagram-machines.ts";
+import { quiet, skip, type Stage, stage, TENANT } from "./support.ts";
+
+const drawing = (page: Page): Locator => page.getByRole("group", { name: /, drawing$/ });
+/** A state of the drawing, by how it is said. */
+const state = (page: Page, name: string | RegExp): Locator =>
+  drawing(page).getByLabel(typeof name === "string" ? new RegExp(`^${name}[,.]|^${name}$`) : name);
+const tool = (page: Page, name: string): Locator =>
+  page.getByRole("toolbar", { name: "Diagram" }).getByRole("button", { name, exact: true });
+const event = (page: Page, name: string): Locator =>
+  page.getByRole("region", { name: "What can happen now" }).getByRole("button", { name, exact: true });
+
+/** Waits until all of a machine's newest drawing is there. */
+async function drawn(page: Page, machine: string): Promise<void> {
+  await page
+    .locator(`[aria-busy="false"][aria-label=${JSON.stringify(`Diagram of ${machine}, drawing`)}]`)
+    .waitFor();
+}
+
+/** The names of the states that are said to be current. */
+async function current(page: Page): Promise<string[]> {
+  const labels = await drawing(page)
+    .locator('[aria-current="true"]')
+    .evaluateAll((states) => states.map((one) => one.getAttribute("aria-label") ?? ""));
+  return labels.map((label) => label.split(",")[0] ?? "").sort();
+}
+
+/** What is written in the drawing. */
+async function written(page: Page): Promise<string[]> {
+  return drawing(page).locator("text").allTextContents();
+}
+
+async function focused(page: Page): Promise<string> {
+  return page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? "");
+}
+
+async function saved(page: Page, what: string): Promise<{ name: string; content: Buffer }> {
+  await tool(page, "Export").click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: what }).click();
+  const file = await download;
+  return { name: file.suggestedFilename(), content: readFileSync(await file.path()) };
+}
+
+test("the diagram", { skip }, async (t) => {
+  const on = await stage();
+
+  await t.test("shows states, transitions, guards and timeouts, and what was just taken", async () => {
+    const opened = await on.open(await linkTo([ORDER]));
+    const { page } = opened;
+    await drawn(page, "order");
+    const texts = await written(page);
+    for (const text of [
+      "placed",
+      "paid",
+      "packed",
+      "shipped",
+      "cancelled",
+      "pay [amount ≥ 10]",
+      "cancel",
+      "1 h",
+      "relabel",
+    ]) {
+      assert.ok(texts.includes(text), `${text} in ${texts.join(", ")}`);
+    }
+    assert.deepEqual(await current(page), ["placed"]);
+    assert.equal(await drawing(page).locator(".diagram-initial").count(), 1);
+    assert.equal(await drawing(page).locator(".diagram-final").count(), 2);
+    assert.deepEqual(await drawing(page).locator(".diagram-taken").count(), 0);
+
+    const before = await state(page, "packed").boundingBox();
+    await event(page, "cancel").click();
+    await state(page, "cancelled, current").waitFor();
+    assert.deepEqual(await current(page), ["cancelled"]);
+    // The line of the event alone, of the two that lead there.
+    assert.deepEqual(await drawing(page).locator(".diagram-line-taken").allTextContents(), ["cancelcancel"]);
+    await page
+      .getByRole("status")
+      .filter({ hasText: "cancel: placed to cancelled" })
+      .waitFor({ state: "attached" });
+    assert.deepEqual(await state(page, "packed").boundingBox(), before);
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("shows regions side by side, broadcasts, and joins as they fire", async () => {
+    const opened = await on.open(await linkTo([FULFILMENT], sent("fulfilment", "pay")));
+    const { page } = opened;
+    await drawn(page, "fulfilment");
+    const regions = await drawing(page).locator(".diagram-region-box").all();
+    const [payment, goods] = await Promise.all(regions.map((region) => region.boundingBox()));
+    assert.ok(payment && goods && payment.x + payment.width < goods.x);
+    assert.equal(Math.round(payment.y), Math.round(goods.y));
+    assert.deepEqual(await current(page), ["captured", "picking"]);
+    assert.equal(await drawing(page).locator(".diagram-bar").count(), 2);
+    assert.equal(await drawing(page).locator(".diagram-join.diagram-taken").count(), 0);
+    const bar = await drawing(page).locator(".diagram-bar").first().boundingBox();
+    assert.ok(bar && bar.y > goods.y + goods.height);
+
+    await event(page, "pack").click();
+    await state(page, "sent, region goods, current").waitFor();
+    assert.equal(await drawing(page).locator(".diagram-join.diagram-taken").count(), 1);
+    assert.deepEqual(await drawing(page).locator(".diagram-line-taken text").allTextContents(), ["pack"]);
+    await page
+      .getByRole("status")
+      .filter({ hasText: "A join in goods: packed to sent" })
+      .waitFor({ state: "attached" });
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("shows children inside of their states, open and closed, live and ended", async () => {
+    const target = [{ state: "returning" }];
+    const steps = [sent("bundle", "return"), sent("bundle", "approve", {}, target)];
+    const opened = await on.open(await linkTo(BUNDLE, ...steps));
+    const { page } = opened;
+    await drawn(page, "bundle");
+    assert.deepEqual(await current(page), ["observing", "open", "returning", "settling"]);
+    const [outer, inner] = [
+      await state(page, "returning").boundingBox(),
+      await state(page, "observing").boundingBox(),
+    ];
+    assert.ok(
+      outer &&
+        inner &&
+        inner.x > outer.x &&
+        inner.y > outer.y &&
+        inner.y + inner.height < outer.y + outer.height,
+    );
+
+    await state(page, "settling").focus();
+    await page.keyboard.press("Space");
+    await state(page, "observing").waitFor({ state: "detached" });
+    assert.match(await focused(page), /^settling, .*Child closed/);
+    await page.keyboard.press("Space");
+    await state(page, "observing").waitFor();
+    await tool(page, "Show children").click();
+    await state(page, "opened").waitFor({ state: "detached" });
+    assert.deepEqual(await current(page), ["returning"]);
+    await drawing(page).locator(".diagram-toggle").click();
+    await state(page, "opened").waitFor();
+
+    await event(page, "withdraw").click();
+    await state(page, "sent, current").waitFor();
+    assert.deepEqual(await current(page), ["sent"]);
+    assert.ok((await written(page)).includes("return_case · cancelled"));
+    await state(page, /^open, region deadline, where it ended/).waitFor();
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("is walked through, moved and enlarged by keys, wheel and dragging", async () => {
+    const opened = await on.open(await linkTo([ORDER]));
+    const { page } = opened;
+    await drawn(page, "order");
+    await drawing(page).focus();
+    await page.keyboard.press("Tab");
+    assert.equal(
+      await focused(page),
+      "placed, current, initial. on pay if amount ≥ 10 to paid; on cancel to cancelled; after 1 h to cancelled",
+    );
+    await page.keyboard.press("ArrowDown");
+    const first = (await focused(page)).split(",")[0]?.split(".")[0];
+    await page.keyboard.press("ArrowLeft");
+    const second = (await focused(page)).split(",")[0]?.split(".")[0];
+    assert.deepEqual([first, second], ["cancelled", "paid"]);
+    await page.keyboard.press("Escape");
+    assert.match(await focused(page), /, drawing$/);
+
+    const at = async () => (await state(page, "placed").boundingBox()) ?? assert.fail();
+    const start = await at();
+    await page.keyboard.press("+");
+    assert.ok((await at()).width > start.width);
+    await page.keyboard.press("-");
+    await page.keyboard.press("ArrowLeft");
+    assert.ok((await at()).x > start.x);
+    await page.keyboard.press("0");
+    assert.ok(Math.abs((await at()).x - start.x) < 1);
+
+    const box = (await drawing(page).boundingBox()) ?? assert.fail();
+    await page.mouse.move(box.x + 20, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 90, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    const moved = await at();
+    assert.deepEqual([Math.round(moved.x - start.x), Math.round(moved.y - start.y)], [70, 40]);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -200);
+    await page.keyboard.up("Control");
+    await page.waitForFunction(
+      (width) => (document.querySelector('[data-key="m.0.0"]')?.getBoundingClientRect().width ?? 0) > width,
+      start.width,
+    );
+    await tool(page, "Show all of it").click();
+    assert.ok(Math.abs((await at()).x - start.x) < 1);
+    await tool(page, "Zoom in").click();
+    assert.ok((await at()).width > start.width);
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("has a text twin, and says what it shows", async () => {
+    const opened = await on.open(
+      await linkTo([FULFILMENT], sent("fulfilment", "pay"), sent("fulfilment", "pack")),
+    );
+    const { page } = opened;
+    await drawn(page, "fulfilment");
+    assert.match(
+      await description(page, await drawing(page).getAttribute("aria-label")),
+      /^fulfilment: 2 regions, 7 states, 5 transitions, 2 joins\. Current: payment captured; goods sent\. Taken: pack in goods: picking to packed\. Taken: A join in goods: packed to sent\./,
+    );
+    await tool(page, "Show as text").click();
+    const twin = page.locator(".diagram-text");
+    const read = await twin.ariaSnapshot();
+    const said = read
+      .split("\n")
+      .map((line) => line.replace(/^[\s-]*((text|strong|listitem|paragraph):)?\s*/, ""));
+    assert.deepEqual(
+      said
+        .filter((line) => line !== "" && line !== "list:" && line !== "listitem:")
+        .slice(1)
+        .map((line) => line.replaceAll('"', "")),
+      [
+        ...[
+          "Region payment",
+          "pending (initial)",
+          "on pay to",
+          "captured",
+          "on alarm, in all regions to",
+          "pending",
+        ],
+        ...["captured (current, final)", "refunded (final)"],
+        ...["Region goods", "picking (initial)", "on pack to", "packed", "just taken"],
+        ...[
+          "on alarm, in all regions to",
+          "picking",
+          "packed",
+          "sent (current)",
+          "on return to",
+          "back",
+          "back (final)",
+        ],
+        "Joins",
+        "When payment is captured and goods is packed: goods to sent just taken",
+        "While goods is back: payment to refunded",
+      ],
+    );
+    assert.equal(await drawing(page).count(), 0);
+    await tool(page, "Show as text").click();
+    await drawn(page, "fulfilment");
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("is saved as SVG, PNG and Mermaid", async () => {
+    const opened = await on.open(await linkTo([ORDER], sent("order", "pay", { amount: 12 })), {
+      colorScheme: "dark",
+    });
+    const { page } = opened;
+    await drawn(page, "order");
+    const svg = await saved(page, "SVG");
+    assert.equal(svg.name, "order.svg");
+    const text = svg.content.toString("utf8");
+    const parsed = await page.evaluate((source) => {
+      const file = new DOMParser().parseFromString(source, "image/svg+xml");
+      const root = file.documentElement;
+      return {
+        faults: file.querySelectorAll("parsererror").length,
+        size: [root.getAttribute("width"), root.getAttribute("height")].map(Number),
+        texts: [...file.querySelectorAll("text")].map((one) => one.textContent),
+        ground: file.querySelector("rect")?.getAttribute("fill"),
+        // Nothing that needs the page.
+        foreign: file.querySelectorAll("[class], [style], style, script, image, use, foreignObject").length,
+      };
+    }, text);
+    assert.deepEqual([parsed.faults, parsed.foreign], [0, 0]);
+    assert.ok(parsed.texts.includes("pay [amount ≥ 10]"));
+    assert.equal(parsed.ground, "rgb(22, 29, 40)");
+    assert.doesNotMatch(text, /var\(|url\(|https?:(?!\/\/www\.w3\.org)/);
+
+    const png = await saved(page, "PNG");
+    assert.equal(png.name, "order.png");
+    const picture = PNG.sync.read(png.content);
+    assert.deepEqual(
+      [picture.width, picture.height],
+      parsed.size.map((side) => side * 2),
+    );
+    const colours = new Set<number>();
+    for (let at = 0; at < picture.data.length; at += 4) colours.add(picture.data.readUInt32BE(at));
+    assert.ok(colours.has(0x161d28ff) && colours.size > 10, `${colours.size} colours`);
+
+    const mermaid = await saved(page, "Mermaid");
+    assert.equal(mermaid.name, "order.mmd");
+    const machine = defineMachine(ORDER);
+    const [plain, lit] = [machine.diagram("mermaid"), mermaid.content.toString("utf8")];
+    assert.ok(lit.startsWith(plain.trimEnd().slice(0, 200)), lit.slice(0, 400));
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("shows hostile names as text", async () => {
+    const opened = await on.open(await linkTo([HOSTILE]));
+    const { page } = opened;
+    await drawn(page, HOSTILE.machine_id);
+    const texts = await written(page);
+    for (const text of [
+      "__proto__",
+      "constructor",
+      "<b>bold</b>",
+      "</svg><script>alert(1)</script>",
+      `${"x".repeat(39)}…`,
+    ]) {
+      assert.ok(texts.includes(text), text);
+    }
+    assert.ok(Math.max(...texts.map(({ length }) => length)) <= 48);
+    assert.equal(await page.locator("img, script:not([src]), .diagram b").count(), 0);
+    const svg = await saved(page, "SVG");
+    assert.equal(svg.name, "img-src-x-onerror-alert-1-.svg");
+    const faults = await page.evaluate(
+      (source) =>
+        new DOMParser().parseFromString(source, "image/svg+xml").querySelectorAll("parsererror, script, b")
+          .length,
+      svg.content.toString("utf8"),
+    );
+    assert.equal(faults, 0);
+    await tool(page, "Show as text").click();
+    await page.locator(".diagram-text").getByText("</svg><script>alert(1)</script>").first().waitFor();
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("says of too many states that they are not drawn, and gives the text", async () => {
+    const opened = await on.open(await linkTo([largeOf(1100, 1200)]));
+    const { page } = opened;
+    await page
+      .getByRole("note")
+      .getByText("1100 states are too many to draw. This is all of it as text.")
+      .waitFor();
+    await page.locator(".diagram-text").getByText("state_1099", { exact: true }).first().waitFor();
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("fits 360 pixels without a sideways scroll", async () => {
+    const opened = await on.open(await linkTo([FULFILMENT]), { viewport: { width: 360, height: 640 } });
+    const { page } = opened;
+    await page.getByRole("tab", { name: "Diagram" }).click();
+    await drawn(page, "fulfilment");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));
+    const size = (await state(page, "pending").boundingBox()) ?? assert.fail();
+    // Text of 13 pixels in a box of 38 is no smaller than can be read.
+    assert.ok(size.height >= 38 * 0.6, String(size.height));
+    quiet(opened);
+    await opened.context.close();
+  });
+
+  await t.test("has counts by state in the console, and a state leads to its entities", () => counts(on));
+});
+
+async function counts(on: Stage): Promise<void> {
+  const { service } = on;
+  const headers = { "X-Tenant-Id": TENANT };
+  await service.call("POST", "/api/machines", { body: ORDER, headers });
+  for (const entity_id of ["o-1", "o-2", "o-3"]) {
+    await service.call("POST", "/api/machines/order/entities", { body: { entity_id }, headers });
+  }
+  const opened = await on.open();
+  const { page } = opened;
+  await on.signIn(page);
+  await page.getByRole("link", { name: "order", exact: true }).click();
+  await drawn(page, "order");
+  await state(page, "placed, initial, 3 entities").waitFor();
+  assert.deepEqual(await drawing(page).locator(".diagram-count text").allTextContents(), ["3"]);
+  await state(page, "placed").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/entities/);
+  await page.getByText("o-2").first().waitFor();
+  quiet(opened);
+  await opened.context.close();
+}
+
+/** The description of something, as the browser gives it to a screen reader. */
+async function description(page: Page, name: string | null): Promise<string> {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  const found = nodes.find((node) => node.name?.value === name);
+  return String(found?.description?.value ?? "");
+}
