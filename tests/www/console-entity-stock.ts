@@ -137,6 +137,12 @@ export async function send(
   await service.expect(200, "POST", path, { body });
 }
 
+/** Makes an entity whose timer is parked: an event finds it due, and its commit refused. */
+export async function park(service: Service, entity_id: string): Promise<void> {
+  await make(service, "parking", entity_id);
+  await send(service, "parking", entity_id, { event_type: "look" });
+}
+
 /** Makes a bundle whose return is settling: three live levels, and a timer on the second. */
 export async function openBundle(service: Service, entity_id: string): Promise<void> {
   const context = { buyer: "Ada Lovelace", address: { street: "Rua do Ouro 7" } };

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { defineMachine, type JsonDefinition, simulate } from "statewright";
+import { type AnyMachine, defineMachine, type JsonDefinition, simulate, type Simulation } from "statewright";
 import { createClient } from "statewright/client";
 
 import { forkOf } from "../../www/src/console/fork/forked.ts";
 import { readLiveCopy } from "../../www/src/console/fork/live-copy.ts";
 import { KEY, type Service, serve } from "../http/support.ts";
-import { make, openBundle, order, send, stock } from "./console-entity-stock.ts";
+import { make, openBundle, order, park, send, stock } from "./console-entity-stock.ts";
 
 const service: Service = await serve();
 const client = createClient({ url: service.runtime.url, apiKey: KEY, tenant: "t1", retries: 0 });
@@ -70,7 +70,8 @@ async function forked(machine: string, entity: string, personal = true) {
   const copy = await readLiveCopy(client, machine, entity, new AbortController().signal);
   const subject = { machine_id: machine, entity_id: entity };
   const { scenario, definitions } = forkOf(copy, { personal, now: Date.now(), subject });
-  const session = simulate([]);
+  const machines: readonly AnyMachine[] = [];
+  const session = simulate(machines);
   session.import(scenario);
   return { session, copy, definitions };
 }
@@ -83,12 +84,7 @@ interface Event {
 }
 
 /** Sends an event to the service and to the fork; both must answer alike. */
-async function sendBoth(
-  session: ReturnType<typeof simulate>,
-  machine: string,
-  entity: string,
-  body: Event,
-): Promise<void> {
+async function sendBoth(session: Simulation, machine: string, entity: string, body: Event): Promise<void> {
   const served = await service.call("POST", `/api/machines/${machine}/entities/${entity}/transition`, {
     body,
   });
@@ -127,8 +123,7 @@ test("flat and parallel, live and ended, managed and legacy: a fork shows what t
   await make(service, "order", "joined");
   await send(service, "order", "joined", { event_type: "pack", timestamp: 5 });
   await send(service, "order", "joined", { event_type: "pay", params: { amount: 12, country: "PT" } });
-  await make(service, "parking", "parked");
-  await service.runtime.scheduled();
+  await park(service, "parked");
 
   const all = [
     ["bundle", "live"],
