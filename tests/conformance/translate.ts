@@ -49,7 +49,8 @@ function reason(step: Step): string | undefined {
   if (step.tenant !== undefined && step.tenant !== "t1") return "other tenants are the service's";
   if (LOOKS_ELSEWHERE.has(step.op ?? "")) return undefined;
   const known = Object.entries(step.query ?? {}).every(
-    ([key, value]) => (key === "tree" && value === true) || (key === "order" && value === "id"),
+    ([key, value]) =>
+      (key === "tree" && value === true) || (key === "order" && (value === "id" || value === "newest")),
   );
   if (!known) return "queries are HTTP's";
   return NOT_IN_A_SESSION.get(step.op ?? "");

@@ -296,5 +296,8 @@ test("a page may send a key, and read that an answer was given before", async ()
   for (const name of ["Idempotency-Key", "X-Request-Id", "X-Run-Id"])
     assert.ok(allowed.includes(name), allowed);
   const answer = await service.call("GET", entities, { headers: { origin: "https://a.example" } });
-  assert.equal(answer.headers.get("access-control-expose-headers"), "Link, Idempotency-Replayed");
+  assert.equal(
+    answer.headers.get("access-control-expose-headers"),
+    "Link, Idempotency-Replayed, Retry-After",
+  );
 });

@@ -71,6 +71,8 @@ test("S2.236 to S2.242: entities are created, listed, read and deleted", async (
   assert.equal((await service.expect(200, "GET", `${path}?state=paid`)).length, 0);
   assert.equal((await service.expect(200, "GET", `${path}?updated_since=${read.updated_at}`)).length, 1);
   assert.equal((await service.expect(200, "GET", `${path}?updated_since=${read.updated_at + 1}`)).length, 0);
+  assert.equal((await service.expect(200, "GET", `${path}?updated_before=${read.updated_at}`)).length, 0);
+  assert.equal((await service.expect(200, "GET", `${path}?updated_before=${read.updated_at + 1}`)).length, 1);
   refused(await service.call("GET", `${path}?updated_since=soon`), 400, "BAD_REQUEST");
   await service.expect(204, "DELETE", `${path}/e-1`);
   refused(await service.call("GET", `${path}/e-1`), 404, "NOT_FOUND");

@@ -74,7 +74,7 @@ export async function asked(client: Client): Promise<void> {
   }
   for await (const row of entities.history("order", "o-1")) same<typeof row, HistoryRow>(true);
   // @ts-expect-error there is no such order
-  entities.history("order", "o-1", { order: "newest" });
+  entities.history("order", "o-1", { order: "oldest" });
   const { counts, oldestPending } = await outbox.list();
   same<typeof counts.dead, number>(true);
   same<typeof oldestPending, number | null>(true);

@@ -41,7 +41,8 @@ fn is_elsewhere(step: &Value) -> bool {
             .any(|key| step.get(key).is_some())
         || (step.get("query").is_some()
             && step["query"] != json!({"tree": true})
-            && step["query"] != json!({"order": "id"}))
+            && step["query"] != json!({"order": "id"})
+            && step["query"] != json!({"order": "newest"}))
 }
 
 struct World {

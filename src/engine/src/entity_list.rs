@@ -53,27 +53,29 @@ pub(crate) const LIST_BY_ID: &str = listed!(
      WHERE q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id >= ?5 AND q.entity_id < ?6 ORDER BY q.entity_id"
 );
 
-/// Entities by update, after (?7, ?8): as by id besides.
+/// Entities by update, after (?7, ?8), up to ?9: as by id besides.
 pub(crate) const LIST_BY_UPDATE: &str = listed!(
     "updated_at, entity_id",
     "FROM entities q \
      WHERE q.tenant = ?1 AND q.machine_id = ?2 AND (q.updated_at, q.entity_id) > (?7, ?8) \
-       AND q.entity_id >= ?5 AND q.entity_id < ?6 \
+       AND q.updated_at <= ?9 AND q.entity_id >= ?5 AND q.entity_id < ?6 \
      ORDER BY q.updated_at, q.entity_id"
 );
 
-/// Entities by the state of a region: as by id, region ?7, state ?8, not updated before ?9.
+/// Entities by the state of a region: as by id, region ?7, state ?8, updated from ?9 up to ?10.
 pub(crate) const LIST_BY_STATE: &str = listed!(
     "entity_id",
     "FROM entries s \
      CROSS JOIN entities q ON q.tenant = ?1 AND q.machine_id = ?2 AND q.entity_id = s.entity_id AND q.uid = s.uid \
      WHERE s.tenant = ?1 AND s.machine_id = ?2 AND s.region = ?7 AND s.state = ?8 \
-       AND s.entity_id >= ?5 AND s.entity_id < ?6 AND q.updated_at >= ?9 \
+       AND s.entity_id >= ?5 AND s.entity_id < ?6 AND q.updated_at >= ?9 AND q.updated_at <= ?10 \
      ORDER BY s.entity_id"
 );
 
 /// Before any time that a row holds.
 const LEAST_TIME: i64 = -(1 << 53);
+/// No row holds a later one.
+const MOST_TIME: i64 = 1 << 53;
 
 type ListRow = (
     u8,
@@ -96,6 +98,8 @@ pub struct EntityQuery {
     pub region: Option<String>,
     /// Only entities updated at this time or later, in milliseconds since the epoch.
     pub updated_since: Option<String>,
+    /// Only entities updated before this time.
+    pub updated_before: Option<String>,
     /// Only entities whose id starts with this.
     pub prefix: Option<String>,
     /// Which page.
@@ -103,7 +107,7 @@ pub struct EntityQuery {
 }
 
 impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
-    /// Lists the entities of a machine, by id, or by update where `updated_since` alone is asked for.
+    /// Lists the entities of a machine, by id, or by update where that alone is asked for.
     ///
     /// # Errors
     /// The query is invalid, or there is no such machine.
@@ -124,7 +128,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         let head = self.definition(tenant, &machine, None).await?;
         let rows = query.paging.rows()?;
         let prefix = query.prefix.as_deref().unwrap_or_default();
-        let since = updated_since(query)?;
+        let since = time("updated_since", query.updated_since.as_ref())?;
+        let before = time("updated_before", query.updated_before.as_ref())?;
         let state = match (&query.region, &query.state, head.machine.is_parallel()) {
             (Some(_), None, _) => {
                 return Err(Error::invalid(
@@ -143,7 +148,8 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             (region, Some(state), _) => Some((region.as_deref().unwrap_or("_"), state.as_str())),
             (None, None, _) => None,
         };
-        let by_update = state.is_none() && since.is_some();
+        let by_update = state.is_none() && (since.is_some() || before.is_some());
+        let until = before.map_or(MOST_TIME, |before| before.saturating_sub(1));
         let (after_update, after_id) = if by_update {
             let since = since.unwrap_or(LEAST_TIME);
             // No id is empty: this is before all that were updated then.
@@ -169,16 +175,17 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             from.into(),
             after_prefix(prefix).into(),
         ];
-        let sql = match (state, since) {
-            (Some((region, state)), since) => {
-                params.extend([region.into(), state.into(), since.unwrap_or(LEAST_TIME).into()]);
+        let sql = match state {
+            Some((region, state)) => {
+                let since = since.unwrap_or(LEAST_TIME);
+                params.extend([region.into(), state.into(), since.into(), until.into()]);
                 LIST_BY_STATE
             }
-            (None, Some(_)) => {
-                params.extend([after_update.into(), after_id.into()]);
+            None if by_update => {
+                params.extend([after_update.into(), after_id.into(), until.into()]);
                 LIST_BY_UPDATE
             }
-            (None, None) => LIST_BY_ID,
+            None => LIST_BY_ID,
         };
         let listed = self.read(vec![Statement { sql, params }]).await?;
         let listed = rows_of(&listed, 0);
@@ -262,14 +269,14 @@ impl Row {
     }
 }
 
-fn updated_since(query: &EntityQuery) -> Result<Option<i64>, Error> {
-    let Some(text) = &query.updated_since else {
+fn time(name: &str, text: Option<&String>) -> Result<Option<i64>, Error> {
+    let Some(text) = text else {
         return Ok(None);
     };
     match text.parse() {
-        Ok(since) if (-(1_i64 << 53)..=1 << 53).contains(&since) => Ok(Some(since)),
+        Ok(time) if (-(1_i64 << 53)..=1 << 53).contains(&time) => Ok(Some(time)),
         _ => Err(Error::invalid(
-            "updated_since",
+            name,
             "it is no time",
             "milliseconds since the epoch, an integer",
         )),

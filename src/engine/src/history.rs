@@ -40,6 +40,8 @@ macro_rules! rows {
 
 /// By timestamp, then id; after (?6, ?7).
 pub(crate) const BY_TIME: &str = rows!("timestamp, id", "(q.timestamp, q.id) > (?6, ?7)");
+/// The same, the newest first; before (?6, ?7).
+pub(crate) const NEWEST: &str = rows!("timestamp DESC, id DESC", "(q.timestamp, q.id) < (?6, ?7)");
 /// By id: in the order of the commits; after ?7. Sorts the entity's own rows: an index for this order would cost every
 /// event one more row written.
 pub(crate) const BY_ID: &str = rows!("id", "q.id > ?7 AND ?6 IS NOT NULL");
@@ -47,7 +49,7 @@ pub(crate) const BY_ID: &str = rows!("id", "q.id > ?7 AND ?6 IS NOT NULL");
 /// What a caller asks of a history.
 #[derive(Debug, Clone, Default)]
 pub struct HistoryQuery {
-    /// `id` for the order of the commits; by timestamp, then id, otherwise.
+    /// `id` for the order of the commits, `newest` for the newest first; by timestamp, then id, otherwise.
     pub order: Option<String>,
     /// Which page.
     pub paging: Paging,
@@ -82,13 +84,20 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
         query: &HistoryQuery,
     ) -> Result<Page<HistoryView>, Error> {
         let name = entity_name(tenant, machine_id, entity_id)?;
-        let by_id = match query.order.as_deref() {
-            None | Some("timestamp") => false,
-            Some("id") => true,
-            Some(_) => return Err(Error::invalid("order", "it is no order", "`timestamp` or `id`")),
+        let (sql, first): (_, (i64, i64)) = match query.order.as_deref() {
+            None | Some("timestamp") => (BY_TIME, (-(1 << 53), 0)),
+            Some("newest") => (NEWEST, (1 << 53, 1 << 53)),
+            Some("id") => (BY_ID, (0, 0)),
+            Some(_) => {
+                return Err(Error::invalid(
+                    "order",
+                    "it is no order",
+                    "`timestamp`, `newest` or `id`",
+                ));
+            }
         };
         let rows = query.paging.rows()?;
-        let (after_time, after_id): (i64, i64) = query.paging.after()?.unwrap_or((-(1 << 53), 0));
+        let (after_time, after_id): (i64, i64) = query.paging.after()?.unwrap_or(first);
         let ids: [Param; 3] = [
             name.tenant.as_str().into(),
             name.machine_id.as_str().into(),
@@ -101,7 +110,6 @@ impl<D: Database, C: Clock, R: Random, O: Outbound> Engine<D, C, R, O> {
             after_time.into(),
             after_id.into(),
         ]);
-        let sql = if by_id { BY_ID } else { BY_TIME };
         let results = self
             .read(vec![Statement::new(INCARNATION, ids), Statement { sql, params }])
             .await?;

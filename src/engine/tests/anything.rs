@@ -309,6 +309,7 @@ fn anything(world: &World, chance: &mut Chance) -> (String, u16, Value) {
         state: chance.maybe(),
         region: chance.maybe(),
         updated_since: chance.maybe(),
+        updated_before: chance.maybe(),
         prefix: chance.maybe(),
         paging: chance.paging(),
     };

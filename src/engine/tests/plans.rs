@@ -90,13 +90,17 @@ fn everything() -> Rc<World> {
             ..EntityQuery::default()
         },
         EntityQuery {
+            updated_before: Some("9".to_owned()),
+            ..EntityQuery::default()
+        },
+        EntityQuery {
             state: Some("paid".to_owned()),
             ..EntityQuery::default()
         },
     ] {
         block_on(engine.list_entities(&t1(), "order", &query)).unwrap();
     }
-    for order in [None, Some("id".to_owned())] {
+    for order in [None, Some("id".to_owned()), Some("newest".to_owned())] {
         let query = HistoryQuery {
             order,
             ..HistoryQuery::default()
@@ -624,12 +628,16 @@ fn lists_and_the_scanner_use_their_indexes_and_sort_a_page_at_the_most() {
         ),
         (
             "ORDER BY q.updated_at, q.entity_id LIMIT",
-            "q USING INDEX entities_by_update",
+            "q USING INDEX entities_by_update (tenant=? AND machine_id=? AND (updated_at,entity_id)>(?,?) AND updated_at<?)",
         ),
         ("s.state = ?8", "s USING COVERING INDEX entries_by_state"),
         (
             "(q.timestamp, q.id) >",
             "q USING INDEX history_by_time (uid=? AND timestamp>?",
+        ),
+        (
+            "(q.timestamp, q.id) <",
+            "q USING INDEX history_by_time (uid=? AND timestamp<?",
         ),
         (
             "h.identity_key IN (SELECT value FROM json_each(?4))",

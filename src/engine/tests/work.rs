@@ -261,6 +261,23 @@ fn works() -> Vec<Work> {
         ("a later page of history", |engine, many| {
             history(engine, None, Some(&json!([many - 60, many - 60])));
         }),
+        ("a page of the newest history", |engine, _| {
+            history(engine, Some("newest"), None);
+        }),
+        ("a page by update, up to a time", |engine, many| {
+            let updated_before = Some((many - 60).to_string());
+            assert_eq!(
+                list(
+                    engine,
+                    &EntityQuery {
+                        updated_before,
+                        paging: paging(Some(&json!([many - 120, format!("x{:07}", many - 120)]))),
+                        ..EntityQuery::default()
+                    }
+                ),
+                50
+            );
+        }),
         ("a page of machines", |engine, _| {
             assert_eq!(
                 block_on(engine.list_machines(&t1(), &paging(None)))

@@ -1077,7 +1077,7 @@ export interface components {
      * @description An order of history rows.
      * @enum {string}
      */
-    readonly HistoryOrder: "timestamp" | "id";
+    readonly HistoryOrder: "timestamp" | "newest" | "id";
     /** @description One step of an entity's history. */
     readonly HistoryRow: {
       readonly actions_dispatched: readonly components["schemas"]["Action"][];
@@ -2468,6 +2468,8 @@ export interface operations {
         readonly region?: string;
         /** @description Those written at this time or later (milliseconds since the epoch). */
         readonly updated_since?: number;
+        /** @description Those written before this time. */
+        readonly updated_before?: number;
         /** @description Those whose id starts so. */
         readonly prefix?: string;
         /** @description At most so many; without it, everything up to 10,000 rows or 8 MiB. */
@@ -2742,7 +2744,7 @@ export interface operations {
   readonly getHistory: {
     readonly parameters: {
       readonly query?: {
-        /** @description `timestamp`, the default: by the events' timestamps, then by id. `id`: in the order of the commits. */
+        /** @description `timestamp`, the default: by the events' timestamps, then by id. `newest`: the other way round. `id`: in the order of the commits. */
         readonly order?: components["schemas"]["HistoryOrder"];
         /** @description At most so many; without it, everything up to 10,000 rows or 8 MiB. */
         readonly limit?: number;

@@ -353,7 +353,7 @@ export class Entities {
     return this.#asker.ask("get", "/api/machines/{machine_id}/entities/{entity_id}", asked, options);
   }
 
-  /** The machine's entities by id; or by the time of their last write, with `updated_since` alone. */
+  /** The machine's entities by id; or by the time of their last write, with `updated_since` or `updated_before` and no `state`. */
   list(
     machine_id: string,
     query?: Query<"/api/machines/{machine_id}/entities">,
@@ -399,7 +399,7 @@ export class Entities {
     return this.#asker.ask("get", path, { params: { machine_id, entity_id } }, options);
   }
 
-  /** What moved an entity, by the events' times; with `order: "id"` in the order of the commits. */
+  /** What moved an entity, by the events' times, with `order: "newest"` the newest first; with `order: "id"` in the order of the commits. */
   history(
     machine_id: string,
     entity_id: string,

@@ -15,7 +15,7 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, DEL
 const HEADERS: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Type, Accept, X-Tenant-Id, Idempotency-Key, X-Request-Id, X-Run-Id",
 );
-const EXPOSED: HeaderValue = HeaderValue::from_static("Link, Idempotency-Replayed");
+const EXPOSED: HeaderValue = HeaderValue::from_static("Link, Idempotency-Replayed, Retry-After");
 const DAY: HeaderValue = HeaderValue::from_static("86400");
 
 impl Origins {

@@ -310,11 +310,14 @@ impl Family {
         }
     }
 
-    /// The history of an entity (S2.256): by timestamp, then number, or in the order of the commits.
-    pub(super) fn history(&self, ix: EntityIx, in_order: bool, tenant: &str) -> Value {
+    /// The history of an entity (S2.256): by timestamp, then number; that the other way round; or in the order of the commits.
+    pub(super) fn history(&self, ix: EntityIx, order: &str, tenant: &str) -> Value {
         let mut rows: Vec<&StoredRow> = self.rows.iter().filter(|row| row.of == ix).collect();
-        if !in_order {
+        if order != "id" {
             sort_by_key(&mut rows, |row| (row.timestamp, row.id));
+        }
+        if order == "newest" {
+            rows.reverse();
         }
         let view = |row: &StoredRow| {
             let mut view = json_of(&row.view);

@@ -555,20 +555,17 @@ impl World {
     /// The history of an entity (S2.256).
     pub(super) fn history(&self, machine: &str, entity: &str, order: Option<&str>) -> Result<Value, Error> {
         let name = self.name(machine, entity)?;
-        let in_order = match order {
-            None | Some("timestamp") => false,
-            Some("id") => true,
-            Some(_) => {
-                return Err(Error::invalid(
-                    "order",
-                    "it is no order of the history",
-                    "`id` or `timestamp`",
-                ));
-            }
-        };
+        let order = order.unwrap_or("timestamp");
+        if !["timestamp", "newest", "id"].contains(&order) {
+            return Err(Error::invalid(
+                "order",
+                "it is no order of the history",
+                "`timestamp`, `newest` or `id`",
+            ));
+        }
         let (at, ix) = self.existing(&name)?;
         let family = self.family(at).ok_or_else(|| no_entity(&name))?;
-        Ok(family.history(ix, in_order, &self.tenant))
+        Ok(family.history(ix, order, &self.tenant))
     }
 
     /// A machine as a picture, with the states of an entity marked where one is named.

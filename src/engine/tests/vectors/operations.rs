@@ -104,6 +104,7 @@ pub(crate) fn perform(engine: &Host, op: &str, step: &Value, asked: &Asked) -> R
                 state: query("state"),
                 region: query("region"),
                 updated_since: query("updated_since"),
+                updated_before: query("updated_before"),
                 prefix: query("prefix"),
                 paging,
             };

@@ -208,6 +208,8 @@ pub(crate) enum DiagramFormat {
 pub(crate) enum HistoryOrder {
     /// By the events' timestamps, then by id.
     Timestamp,
+    /// The same the other way round.
+    Newest,
     /// In the order of the commits.
     Id,
 }

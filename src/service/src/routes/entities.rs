@@ -18,6 +18,9 @@ pub(crate) struct ListQuery {
     /// Those written at this time or later (milliseconds since the epoch).
     #[param(value_type = Option<i64>)]
     updated_since: Option<String>,
+    /// Those written before this time.
+    #[param(value_type = Option<i64>)]
+    updated_before: Option<String>,
     /// Those whose id starts so.
     prefix: Option<String>,
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
@@ -32,6 +35,7 @@ query!(ListQuery {
     state,
     region,
     updated_since,
+    updated_before,
     prefix,
     limit,
     cursor
@@ -58,6 +62,7 @@ pub(crate) async fn list(ask: Ask) -> Answer {
         state: query.state,
         region: query.region,
         updated_since: query.updated_since,
+        updated_before: query.updated_before,
         prefix: query.prefix,
         paging: Paging {
             limit: query.limit,

@@ -122,7 +122,7 @@ pub(crate) async fn events(ask: Ask) -> Answer {
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryParams {
-    /// `timestamp`, the default: by the events' timestamps, then by id. `id`: in the order of the commits.
+    /// `timestamp`, the default: by the events' timestamps, then by id. `newest`: the other way round. `id`: in the order of the commits.
     #[param(value_type = Option<schemas::HistoryOrder>)]
     order: Option<String>,
     /// At most so many; without it, everything up to 10,000 rows or 8 MiB.
