@@ -38,10 +38,17 @@ export function Shell({ at, view, children }: ShellProps): JSX.Element {
     if (document.activeElement === document.body) content.current?.focus();
   }, [view]);
   const section = place.value.path[0] ?? "machines";
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where the sections stand in one line that is longer than the window.
+    nav.current
+      ?.querySelector('[aria-current="page"]')
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [section]);
   return (
     <div class="con-shell">
       <div class="con-side">
-        <nav class="con-nav" aria-label="Console">
+        <nav class="con-nav" aria-label="Console" ref={nav}>
           {SECTIONS.map(({ path, label, icon, with: holds }) => (
             <a
               key={path}

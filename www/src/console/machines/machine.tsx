@@ -114,7 +114,7 @@ function Head({ machine, counts, now }: TabProps & { now: number | undefined }):
           <p>
             {entities === 0
               ? "It has no live entities. While it has others that have ended, the service refuses."
-              : `It has ${entities.toLocaleString("en")} ${entities === 1 ? "entity" : "entities"}: the service refuses until they are deleted.`}
+              : `It has ${entities.toLocaleString("en")} ${entities === 1 ? "entity" : "entities"}: the service refuses until ${entities === 1 ? "it is" : "they are"} deleted.`}
           </p>
         </>
       ),
