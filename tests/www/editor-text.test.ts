@@ -43,6 +43,8 @@ test("a text that is broken has its fault where it breaks", () => {
   assert.match(broken('{ "a": 1, }')[0]?.[1] ?? "", /comma too many/);
   assert.match(broken('{ "a": }')[0]?.[1] ?? "", /value is missing/);
   assert.match(broken("{ a: 1 }")[0]?.[1] ?? "", /`a` is no JSON/);
+  assert.match(broken('{ "a" "b": 1 }')[0]?.[1] ?? "", /comma or a colon is missing/);
+  assert.match(broken('{ "a": "b\n}')[0]?.[1] ?? "", /quote is missing/);
   assert.match(broken('{ "a": [1, 2')[0]?.[1] ?? "", /ends too early/);
   assert.ok(broken("]".repeat(10_000)).length <= 20);
 });
@@ -89,6 +91,15 @@ test("a text that is being written says what is written in it", () => {
   assert.deepEqual([after?.role, after?.path, after?.comma], ["key", [], 8]);
   const item = cursor('{ "states": ["a" | ] }');
   assert.deepEqual([item?.role, item?.path], ["value", ["states", 1]]);
+  const begun = cursor('{ "d|"\n "on": "x"\n "to": "y" }');
+  assert.deepEqual(
+    [...(begun?.members[0] ?? [])],
+    [
+      ["d", ""],
+      ["on", "x"],
+      ["to", "y"],
+    ],
+  );
   const later = cursor('{ "transitions": [{ "guard": { | }, "on": "$timeout" }] }');
   assert.equal(later?.members[2]?.get("on"), "$timeout", "what stands behind it is known as well");
   assert.equal(cursor("|"), undefined);

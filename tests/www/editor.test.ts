@@ -105,7 +105,7 @@ test(
     assert.equal(await editorOf(page).locator(".cm-lintRange-error").innerText(), '"clsoed"');
     await page.locator(".cm-lint-marker-error").waitFor();
     await editorOf(page).press("Control+Shift+M");
-    const fault = page.getByRole("listbox", { name: "Diagnostics" }).getByRole("option");
+    const fault = page.getByRole("listbox", { name: "Faults and warnings" }).getByRole("option");
     assert.match(await fault.innerText(), /^Fault: .*clsoed/);
     await page.keyboard.press("Escape");
     await fault.waitFor({ state: "detached" });

@@ -107,6 +107,7 @@ function visible({ from, to }: Place, length: number, read: Read): Place {
 
 function brokenAt({ from, to }: Place, tree: Tree, read: Read): string {
   const text = read(from, Math.min(to, from + 40)).trim();
+  if (/^"(?:[^"\\\n]|\\.)*"/.test(text)) return "A comma or a colon is missing in front of this text";
   if (text.startsWith('"')) return "This text does not end: a quote is missing";
   if (text.startsWith("'")) return "Texts stand in double quotes";
   if (text.startsWith("//") || text.startsWith("/*")) return "JSON has no comments";

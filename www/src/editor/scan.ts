@@ -74,7 +74,8 @@ function apply(token: string, open: Frame[]): void {
 function word(token: string, at: Frame | undefined): void {
   if (at === undefined) return;
   const value = token.startsWith('"') ? textOf(token) : token;
-  if (at.kind === "object" && at.expects === "key") {
+  // Where a colon or a comma is missing, the next text is a key as well.
+  if (at.kind === "object" && at.expects !== "value") {
     at.key = value;
     at.members.set(value, "");
     at.expects = "colon";

@@ -35,6 +35,7 @@ import {
 } from "@codemirror/view";
 
 import { highlighting } from "./highlight.ts";
+import { phrases } from "./phrases.ts";
 import { tabbing } from "./tab.ts";
 import { typingOver } from "./typing.ts";
 import { wrapping } from "./wrapping.ts";
@@ -50,6 +51,7 @@ export function reading(): Extension {
     EditorView.cspNonce.of(nonce()),
     // It has the focus anyway; said in words, tools that look for scrollable areas without a focus know it too.
     EditorView.contentAttributes.of({ tabindex: "0" }),
+    phrases,
     wrapping,
     json(),
     highlighting,
