@@ -163,7 +163,7 @@ class Reader {
       source.at = found === undefined ? before : source.at;
       return found?.replace(/^\[\s*['"]?|['"]?\s*\]$/g, "");
     }
-    const number = source.take(/\d[\d_]*(?:\.\d+)?/y);
+    const number = source.take(/0[xX][\da-fA-F]+|\d[\d_]*(?:\.\d+)?/y);
     if (number !== undefined) return String(Number(number.replaceAll("_", "")));
     if (source.takes("*")) return "*";
     return source.word() ?? source.fail(`\`${source.next}\` is no name of a key`);
@@ -174,9 +174,12 @@ class Reader {
     const start = source.at;
     const noted = this.leftOut.length;
     const value = this.plain(key);
+    if (source.at === start) return this.code(key, start);
     this.skipTypes();
-    // What goes on behind a value makes it a part of some code: `count + 1`, `isPaid || isFree`, `a => b`.
-    if (source.next === "" || ",]})".includes(source.next) || source.next === ";") return value;
+    if (source.next === "" || ",;]})".includes(source.next)) return value;
+    // Another value behind this one: a comma is missing, which is told where it is looked for.
+    if (BEGINS.test(source.text.slice(source.at, source.at + 12))) return value;
+    // Whatever else goes on makes it a part of some code: `count + 1`, `isPaid || isFree`, `a => b`.
     this.leftOut.length = noted;
     return this.code(key, start);
   }
@@ -330,6 +333,9 @@ class Reader {
     if (this.depth > DEEPEST) this.source.fail(`brackets are more than ${DEEPEST} deep`);
   }
 }
+
+/** What a value, or a key with its value, begins with. */
+const BEGINS = /^(?!(?:in|instanceof)\b)[\p{ID_Start}$_"'`\d:]/u;
 
 const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["true", true],
