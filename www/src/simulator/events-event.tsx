@@ -10,7 +10,7 @@ import { Icon } from "../parts/icon.tsx";
 import { countOf, type Draft, type Drafts } from "./events-draft.ts";
 import type { Address } from "./events-offers.ts";
 import type { Model, SentEvent } from "./model.ts";
-import type { Subject } from "./model-session.ts";
+import type { Subject } from "./model-view.ts";
 import { fieldsOf, paramsOf } from "./params-fields.ts";
 import { ParamsForm } from "./params-form.tsx";
 import { Why } from "./why.tsx";

@@ -3,7 +3,7 @@
 import type { JsonDefinition, PossibleEvent, TargetStep } from "statewright";
 
 import type { Tree } from "../diagram/diagram.tsx";
-import type { Subject } from "./model-session.ts";
+import type { Subject } from "./model-view.ts";
 
 /** To whom an event is sent: an entity, and the way from it to a child. */
 export interface Address {

@@ -32,10 +32,10 @@ export function replayed(
   let steps = scenario.steps.map((step) => renamed(step, names));
   for (let lost = 0; ;) {
     const session = new Session(machines, { ...scenario, steps });
-    const told = session.view(undefined).steps;
-    const kept = steps.filter((step, index) => (told[index]?.status ?? 200) < 300 || wasRefused(step));
+    const { statuses } = session;
+    const kept = steps.filter((step, index) => (statuses[index] ?? 200) < 300 || wasRefused(step));
     if (kept.length === steps.length) return { session, lost };
-    session.simulation.free();
+    session.free();
     lost += steps.length - kept.length;
     steps = kept;
   }

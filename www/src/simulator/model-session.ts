@@ -1,136 +1,137 @@
-// A simulation, and which rows each of its steps wrote.
+// A simulation that is played step by step, and which rows each of its steps wrote.
 
 import {
   type AnyMachine,
   type JsonDefinition,
-  type PossibleEvent,
   type Scenario,
-  simulate,
-  type SimulatedEffect,
-  type SimulatedEntity,
   type SimulatedRow,
-  type Simulation,
-  type Timer,
+  Simulation,
 } from "statewright";
 
-import type { Taken, Tree } from "../diagram/diagram.tsx";
+import { NewRows } from "./model-rows.ts";
+import { type StepView, type Subject, type View, viewOf } from "./model-view.ts";
 
-/** An entity. */
-export interface Subject {
-  readonly machine_id: string;
-  readonly entity_id: string;
+/** Of so many steps that are loaded, the rows are found at once; of more, while the page has nothing else to do. */
+const AT_ONCE = 100;
+/** How long a part of it takes, in milliseconds. */
+const PART = 20;
+
+type Step = Omit<StepView, "index" | "done" | "rows">;
+type Rows = readonly SimulatedRow[];
+
+/** What a session begins with. */
+type Beginning = Omit<Scenario, "machines" | "statewright">;
+
+type Note = (op: string, args: object, before: number, status: number) => void;
+
+/** A simulation that tells of what is performed by it. */
+class Noted extends Simulation {
+  note: Note | undefined;
+
+  override perform(op: string, args: object = {}): { readonly status: number; readonly body: unknown } {
+    const { now, note } = this;
+    const reply = super.perform(op, args);
+    if (note === undefined) return reply;
+    // What is asked to find out what it was is not told of.
+    this.note = undefined;
+    note(op, args, now, reply.status);
+    this.note = note;
+    return reply;
+  }
 }
 
-/** A commit as history shows it: all rows that one step wrote, over all entities, in order. */
-export interface StepView {
-  /** 0 is the first step. */
-  readonly index: number;
-  readonly op: string;
-  readonly at: number;
-  readonly args: { readonly [name: string]: unknown };
-  /** What it was answered with: from 300 on it was refused. */
-  readonly status: number;
-  /** False where it is undone, and can be redone. */
-  readonly done: boolean;
-  readonly rows: readonly SimulatedRow[];
-}
-
-/** What stands after a change. */
-export interface View {
-  readonly now: number;
-  /** All of them, roots and children. */
-  readonly entities: readonly SimulatedEntity[];
-  /** The subject with what lives below it. */
-  readonly tree: Tree | undefined;
-  /** All entities, children in those that they belong to. Read when it is first asked for. */
-  readonly forest: readonly Tree[];
-  readonly events: readonly PossibleEvent[];
-  readonly due: Timer | undefined;
-  readonly steps: readonly StepView[];
-  readonly done: number;
-  readonly effects: readonly SimulatedEffect[];
-  /** The moves of the last step that is done. */
-  readonly taken: readonly Taken[];
-  /** The subject's. */
-  readonly history: readonly SimulatedRow[];
-}
-
-const nameOf = ({ machine_id, entity_id }: Subject): string => JSON.stringify([machine_id, entity_id]);
-
-/** Which entity of all is meant by an empty choice: the first that is nobody's child. */
-export function firstOf(entities: readonly SimulatedEntity[]): Subject | undefined {
-  const first = entities.find(({ instance }) => instance === undefined) ?? entities[0];
-  return first && { machine_id: first.machine_id, entity_id: first.entity_id };
-}
-
-/** The trees of all entities that stand in no other's. */
-function forestOf(simulation: Simulation, entities: readonly SimulatedEntity[]): readonly Tree[] {
-  const trees = entities
-    .filter(({ instance }) => instance === undefined)
-    .map(({ machine_id, entity_id }) => simulation.tree(machine_id, entity_id) as Tree);
-  // Legacy children are told by their parents alone.
-  const below = (tree: Tree): readonly string[] =>
-    ((tree.children ?? []) as readonly Tree[]).flatMap((child) => [nameOf(child), ...below(child)]);
-  const children = new Set(trees.flatMap(below));
-  return trees.filter((tree) => !children.has(nameOf(tree)));
+function begun(machines: readonly AnyMachine[], beginning: Beginning | undefined): Noted {
+  const { start = 0, tenant, deliver } = beginning ?? {};
+  return new Noted(machines, {
+    now: start,
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(deliver === undefined ? {} : { deliver }),
+  });
 }
 
 /** A simulation that is played step by step. */
 export class Session {
-  readonly simulation: Simulation;
+  readonly simulation: Noted;
   readonly definitions: readonly JsonDefinition[];
-  /** The rows of each step that was done once. */
-  #rows: (readonly SimulatedRow[])[] = [];
-  /** The versions that entities had after each step, so that only what changed is read. */
-  #versions = new Map<string, number>();
-  #last = 0;
-  #told: ReturnType<Simulation["steps"]> = { done: 0, steps: [] };
+  readonly #rowsOf: NewRows;
+  #steps: Step[] = [];
+  #rows: Rows[] = [];
+  #done = 0;
+  /** What finds the rows of steps that were loaded, as long as it is not through. */
+  #filling: Generator<void, void> | undefined;
 
-  constructor(machines: readonly AnyMachine[], scenario?: Omit<Scenario, "machines" | "statewright">) {
+  constructor(machines: readonly AnyMachine[], beginning?: Beginning) {
     // Without faults, it is what a JSON file has.
     this.definitions = machines.map(({ definition }) => definition as JsonDefinition);
-    this.simulation = simulate(machines, {
-      now: scenario?.start ?? 0,
-      ...(scenario?.tenant === undefined ? {} : { tenant: scenario.tenant }),
-      ...(scenario?.deliver === undefined ? {} : { deliver: scenario.deliver }),
-    });
-    if (scenario !== undefined && scenario.steps.length > 0) {
-      const { machines: given } = this.simulation.export();
-      this.simulation.import({ statewright: "scenario/1", ...scenario, machines: given });
-      this.#keepUp();
-    }
-  }
-
-  /** Notes what the last step wrote. */
-  #note(done: number): void {
-    const rows: SimulatedRow[] = [];
-    const versions = new Map<string, number>();
-    for (const entity of this.simulation.entities()) {
-      const { machine_id, entity_id, state_version } = entity;
-      const name = nameOf(entity);
-      versions.set(name, state_version);
-      if (this.#versions.get(name) === state_version) continue;
-      rows.push(...this.simulation.history(machine_id, entity_id).filter(({ id }) => id > this.#last));
-    }
-    rows.sort((a, b) => a.id - b.id);
-    this.#versions = versions;
-    this.#last = rows.at(-1)?.id ?? this.#last;
-    this.#rows.length = Math.min(this.#rows.length, done - 1);
-    this.#rows[done - 1] = rows;
+    this.simulation = begun(machines, beginning);
+    this.#rowsOf = new NewRows(this.simulation);
+    if (beginning === undefined || beginning.steps.length === 0) return;
+    const { machines: given } = this.simulation.export();
+    this.simulation.import({ statewright: "scenario/1", ...beginning, machines: given });
+    const { done, steps } = this.simulation.steps();
+    this.#steps = [...steps];
+    this.#done = done;
+    this.#rowsOf.standAt();
+    this.#filling = this.#fill(begun(machines, beginning), steps);
+    if (this.#steps.length <= AT_ONCE) this.goOn(Number.POSITIVE_INFINITY);
   }
 
   /** How many steps are done. */
   get done(): number {
-    return this.#told.done;
+    return this.#done;
   }
 
-  /** Does something, and notes which rows came of it, also where it is refused in the end. */
+  /** What each step was answered with. */
+  get statuses(): readonly number[] {
+    return this.#steps.map(({ status }) => status);
+  }
+
+  /** Finds rows of steps that were loaded, for a while; whether there are more. */
+  goOn(milliseconds = PART): boolean {
+    const end = performance.now() + milliseconds;
+    while (this.#filling !== undefined && performance.now() < end) {
+      if (this.#filling.next().done === true) this.#filling = undefined;
+    }
+    return this.#filling !== undefined;
+  }
+
+  /** Does the steps again, one by one, beside the session. */
+  *#fill(beside: Simulation, steps: readonly Step[]): Generator<void, void> {
+    const rows = new NewRows(beside);
+    for (const [index, { op, at, args }] of steps.entries()) {
+      // Another step stands there since.
+      if (this.#steps[index] !== steps[index]) break;
+      beside.perform(op, { ...args, at });
+      this.#rows[index] = rows.next();
+      yield;
+    }
+    beside.free();
+  }
+
+  /** Does something, and notes which steps it is, and which rows came of them, also where it is refused in the end. */
   act(what: (simulation: Simulation) => void): void {
+    this.simulation.note = (...performed) => this.#note(...performed);
     try {
       what(this.simulation);
     } finally {
-      this.#keepUp();
+      this.simulation.note = undefined;
     }
+  }
+
+  /** Notes what was performed, if it is a step: what only looks is none. */
+  #note(op: string, args: object, before: number, status: number): void {
+    if (!this.#isNew()) return;
+    const { at = before, ...kept } = args as { readonly at?: number; readonly [name: string]: unknown };
+    this.#steps.length = this.#done;
+    this.#rows.length = this.#done;
+    this.#steps.push({ op, at, args: JSON.parse(JSON.stringify(kept)) as Step["args"], status });
+    this.#rows.push(this.#rowsOf.next());
+    this.#done += 1;
+  }
+
+  /** Whether more steps are done than are known: the simulation goes on only to a step from there on. */
+  #isNew(): boolean {
+    return this.simulation.perform("redo", { to: this.#done }).status >= 300;
   }
 
   /** Does something instead of the last step. */
@@ -140,70 +141,45 @@ export class Session {
   }
 
   /** Undoes the last step, or all but so many. */
-  undo(to?: number): void {
+  undo(to = Math.max(this.#done - 1, 0)): void {
     this.simulation.undo(to);
-    this.#keepUp();
+    this.#stand(to);
   }
 
   /** Redoes the next step that was undone, or so many. */
-  redo(to?: number): void {
-    const from = this.done;
+  redo(to = Math.min(this.#done + 1, this.#steps.length)): void {
     this.simulation.redo(to);
-    this.#told = this.simulation.steps();
-    // Their rows are known.
-    if (this.#told.done !== from) this.#stand(this.#told.done);
+    this.#stand(to);
   }
 
-  /** Sees what became of the steps. */
-  #keepUp(): void {
-    const from = this.done;
-    this.#told = this.simulation.steps();
-    const { done } = this.#told;
-    if (done < from) this.#stand(done);
-    else if (done === from + 1) this.#note(done);
-    else if (done > from) {
-      // Several at once: each is looked at by itself.
-      this.simulation.undo(from);
-      for (let step = from + 1; step <= done; step += 1) {
-        this.simulation.redo(step);
-        this.#note(step);
-      }
-    }
-  }
-
-  /** Learns what stands after a step that was noted before. */
+  /** Goes on from a step that was noted before. */
   #stand(done: number): void {
-    this.#versions = new Map(
-      this.simulation.entities().map((entity) => [nameOf(entity), entity.state_version]),
-    );
-    this.#last = this.#rows.slice(0, done).reduce((last, rows) => rows.at(-1)?.id ?? last, 0);
+    this.#done = done;
+    this.#rowsOf.standAt(this.#filling === undefined ? this.#lastRow() : undefined);
+  }
+
+  #lastRow(): number {
+    for (let index = this.#done - 1; index >= 0; index -= 1) {
+      const last = this.#rows[index]?.at(-1);
+      if (last !== undefined) return last.id;
+    }
+    return 0;
   }
 
   /** All that is to be seen, with one entity looked at closely. */
   view(subject: Subject | undefined): View {
-    const { simulation } = this;
-    const entities = simulation.entities();
-    const found =
-      subject && entities.some((entity) => nameOf(entity) === nameOf(subject)) ? subject : undefined;
-    const of = <T>(what: (machine: string, entity: string) => T): T | undefined =>
-      found && what(found.machine_id, found.entity_id);
-    const { done, steps } = this.#told;
-    const rows = (index: number): readonly SimulatedRow[] => this.#rows[index] ?? [];
-    let forest: readonly Tree[] | undefined;
-    return {
-      now: simulation.now,
-      entities,
-      tree: of((machine, entity) => simulation.tree(machine, entity) as Tree),
-      get forest() {
-        return (forest ??= forestOf(simulation, entities));
-      },
-      events: of((machine, entity) => simulation.events(machine, entity)) ?? [],
-      due: simulation.due(),
-      steps: steps.map((step, index) => ({ ...step, index, done: index < done, rows: rows(index) })),
-      done,
-      effects: simulation.effects(),
-      taken: done === 0 ? [] : rows(done - 1),
-      history: of((machine, entity) => simulation.history(machine, entity)) ?? [],
-    };
+    const steps = this.#steps.map((step, index) => ({
+      ...step,
+      index,
+      done: index < this.#done,
+      rows: this.#rows[index] ?? [],
+    }));
+    return viewOf(this.simulation, subject, steps, this.#done);
+  }
+
+  /** Frees its memory. */
+  free(): void {
+    this.#filling = undefined;
+    this.simulation.free();
   }
 }

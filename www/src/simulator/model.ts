@@ -14,10 +14,11 @@ import type {
 import { EXAMPLES } from "../examples/index.ts";
 import { type Doc, Documents, rootsOf } from "./model-documents.ts";
 import { replayed } from "./model-replay.ts";
-import { firstOf, Session, type Subject, type View } from "./model-session.ts";
+import { Session } from "./model-session.ts";
+import { firstOf, type Subject, type View } from "./model-view.ts";
 
 export type { Doc } from "./model-documents.ts";
-export type { StepView, Subject, View } from "./model-session.ts";
+export type { StepView, Subject, View } from "./model-view.ts";
 
 /** What a simulator is given to begin with. */
 export interface Content {
@@ -70,6 +71,8 @@ export class Model {
   readonly #fork = signal<string | undefined>(undefined);
   readonly #loaded = signal(0);
   #session: Session | undefined;
+  /** The ids of the machines that the session runs, by document. */
+  #ran: ReadonlyMap<number, string> = new Map();
   #keys = 0;
   #forget: (() => void) | undefined;
   /** The entity that was chosen, though it may not be there now: a redo brings it back. */
@@ -152,22 +155,21 @@ export class Model {
   settle(): void {
     this.#forget?.();
     this.#forget = undefined;
-    const before = this.#docs.value;
-    const { docs, machines } = this.#documents.check(before);
+    const { docs, machines } = this.#documents.check(this.#docs.value);
     this.#docs.value = docs;
     this.#stale.value = machines === undefined;
-    if (machines !== undefined) this.#rebuild(machines, before, docs);
+    if (machines !== undefined) this.#rebuild(machines, docs);
   }
 
   /** Plays what was done on machines that changed. */
-  #rebuild(machines: readonly AnyMachine[], before: readonly Doc[], docs: readonly Doc[]): void {
+  #rebuild(machines: readonly AnyMachine[], docs: readonly Doc[]): void {
     const old = this.#session;
     const text = (of: readonly { readonly definition: unknown }[]) => of.map(({ definition }) => definition);
     if (old !== undefined && JSON.stringify(text(machines)) === JSON.stringify(old.definitions)) return;
     const names = new Map<string, string>();
-    for (const { key, name } of before) {
-      const now = docs.find((doc) => doc.key === key)?.name;
-      if (now !== undefined && now !== name) names.set(name, now);
+    for (const { key, name } of docs) {
+      const ran = this.#ran.get(key);
+      if (ran !== undefined && ran !== name) names.set(ran, name);
     }
     try {
       const { session, lost } = replayed(machines, old?.simulation.export(), names);
@@ -177,7 +179,7 @@ export class Model {
         ...wanted,
         machine_id: names.get(wanted.machine_id) ?? wanted.machine_id,
       };
-      this.#take(session, renamed);
+      this.#take(session, renamed, docs);
       this.failure.value = undefined;
       this.note.value =
         lost === 0
@@ -201,12 +203,21 @@ export class Model {
   }
 
   /** Goes on with a session. */
-  #take(session: Session, subject: Subject | undefined): void {
-    this.#session?.simulation.free();
+  #take(session: Session, subject: Subject | undefined, docs: readonly Doc[]): void {
+    this.#ran = new Map(docs.map(({ key, name }) => [key, name]));
+    this.#session?.free();
     this.#session = session;
+    this.#fill(session);
     this.#definitions.value = session.definitions;
     this.#wanted = subject;
     this.#refresh();
+  }
+
+  /** Finds which rows the steps wrote that were loaded, a part at a time where there are many. */
+  #fill(session: Session): void {
+    if (this.#session !== session) return;
+    if (session.goOn()) setTimeout(() => this.#fill(session));
+    else this.#version.value += 1;
   }
 
   /** What stands has changed: it is read again, and where the chosen entity is gone, another is shown. */
@@ -289,7 +300,7 @@ export class Model {
       this.#fork.value = fork ? (subject?.entity_id ?? name ?? "an entity") : undefined;
       this.note.value = undefined;
       this.failure.value = undefined;
-      this.#take(session, subject);
+      this.#take(session, subject, family.docs);
       this.#loaded.value += 1;
       return true;
     } catch (error) {

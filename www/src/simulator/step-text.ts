@@ -3,7 +3,7 @@
 import type { SimulatedRow } from "statewright";
 
 import { stepWords } from "./panels/history-words.ts";
-import type { StepView, View } from "./model-session.ts";
+import type { StepView, View } from "./model-view.ts";
 
 function moveText({ region, from_state, to_state }: SimulatedRow): string {
   return `${region === "_" ? "" : `${region}: `}${from_state} → ${to_state}`;
