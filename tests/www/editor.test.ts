@@ -110,6 +110,10 @@ test(
     await page.keyboard.press("Escape");
     await fault.waitFor({ state: "detached" });
     assert.ok(await editorOf(page).evaluate((element) => element === document.activeElement));
+    await page.keyboard.press("F8");
+    await page
+      .locator(".cm-announced", { hasText: /^Line 6\. Fault: .*clsoed/ })
+      .waitFor({ state: "attached" });
     await editorOf(page).fill(TICKET.replace('"closed"]', '"closed", "lost"]'));
     await page.getByRole("button", { name: "1 warning" }).waitFor();
     assert.deepEqual(await markedLines(page, "error"), []);

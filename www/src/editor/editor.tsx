@@ -12,7 +12,7 @@ import { assist } from "./assist.ts";
 import "./editor.css";
 import type { Problem } from "./faults.ts";
 import { formatJson } from "./format.ts";
-import { type Counts, countMarks, marking, placesIn, showProblems } from "./marks.ts";
+import { type Counts, countMarks, goingThrough, marking, placesIn, showProblems } from "./marks.ts";
 import { reading, writing } from "./setup.ts";
 import { TAB_HINT } from "./tab.ts";
 
@@ -57,7 +57,9 @@ export function JsonEditor(props: EditorProps): JSX.Element {
       state: EditorState.create({
         doc: current.current.value,
         extensions: [
-          readOnly ? [EditorState.readOnly.of(true), reading()] : [editing(), writing(), reading(), marking],
+          readOnly
+            ? [EditorState.readOnly.of(true), reading()]
+            : [editing(), writing(), reading(), marking, goingThrough],
           (current.current.schema ?? "machine") === "machine"
             ? assist(() => current.current.names ?? [])
             : [],

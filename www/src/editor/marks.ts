@@ -1,9 +1,15 @@
 // The faults and warnings that the editor shows: those of the text itself, and those that it is given.
 
 import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
-import { type Diagnostic, forEachDiagnostic, setDiagnostics } from "@codemirror/lint";
-import { type EditorState, StateEffect } from "@codemirror/state";
-import { type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import {
+  type Diagnostic,
+  forEachDiagnostic,
+  nextDiagnostic,
+  previousDiagnostic,
+  setDiagnostics,
+} from "@codemirror/lint";
+import { type EditorState, Prec, StateEffect } from "@codemirror/state";
+import { type Command, EditorView, keymap, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 import type { Tree } from "@lezer/common";
 
 import { described } from "./described.ts";
@@ -117,6 +123,25 @@ export const marking = ViewPlugin.fromClass(
 
 /** Of all that is marked, what was given. */
 const GIVEN = new WeakSet<Diagnostic>();
+
+/** F8 and Shift F8 go from one fault or warning to the next; what it is, is read out. */
+export const goingThrough = Prec.high(
+  keymap.of([
+    { key: "F8", run: (view) => step(view, nextDiagnostic), shift: (view) => step(view, previousDiagnostic) },
+  ]),
+);
+
+function step(view: EditorView, go: Command): boolean {
+  if (!go(view)) return false;
+  const { from, to } = view.state.selection.main;
+  const said: string[] = [];
+  forEachDiagnostic(view.state, ({ message, severity }, start, end) => {
+    if (start === from && end === to) said.push(`${severity === "error" ? "Fault" : "Warning"}: ${message}`);
+  });
+  const line = view.state.doc.lineAt(from).number;
+  view.dispatch({ effects: EditorView.announce.of(`Line ${line}. ${said.join(". ")}`) });
+  return true;
+}
 
 function kept(state: EditorState): Mark[] {
   const marks: Mark[] = [];
