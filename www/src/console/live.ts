@@ -27,6 +27,7 @@ export interface LiveValue<T> extends Shown<T> {
 /** Reads while a view is there. */
 class Reading<T> {
   readonly #read: (signal: AbortSignal) => Promise<T>;
+  readonly #pace: number;
   readonly #shown;
   #wait = FIRST_WAIT;
   #text: string | undefined;
@@ -34,8 +35,9 @@ class Reading<T> {
   #trying: AbortController | undefined;
   #stopped = true;
 
-  constructor(read: (signal: AbortSignal) => Promise<T>, before: T | undefined) {
+  constructor(read: (signal: AbortSignal) => Promise<T>, pace: number, before: T | undefined) {
     this.#read = read;
+    this.#pace = pace;
     this.#shown = signal<Shown<T>>({
       value: before,
       error: undefined,
@@ -80,8 +82,7 @@ class Reading<T> {
   wait(): void {
     clearTimeout(this.#timer);
     if (this.#stopped || paused.peek() || document.hidden || this.#trying !== undefined) return;
-    const wait = Math.max(this.#wait, heldUntil - Date.now());
-    this.#timer = setTimeout(() => void this.now(), wait);
+    this.#timer = setTimeout(() => void this.now(), this.#nextIn());
   }
 
   #answered(value: T): void {
@@ -100,9 +101,12 @@ class Reading<T> {
   #settle(outcome: Outcome, settled: Pick<Shown<T>, "value" | "error">): void {
     this.#trying = undefined;
     this.#wait = nextWait(this.#wait, outcome);
-    const wait = Math.max(this.#wait, heldUntil - Date.now());
-    this.#shown.value = { ...settled, at: Date.now(), loading: false, wait };
+    this.#shown.value = { ...settled, at: Date.now(), loading: false, wait: this.#nextIn() };
     this.wait();
+  }
+
+  #nextIn(): number {
+    return Math.max(this.#wait * this.#pace, heldUntil - Date.now());
   }
 }
 
@@ -144,6 +148,8 @@ document.addEventListener("visibilitychange", () => {
 export interface LiveOptions {
   /** Whether what was read by other `deps` is shown until the first read by these: for another filter of the same list. */
   readonly keep?: boolean;
+  /** How many times longer the waits are, where one read asks the service much. */
+  readonly pace?: number;
 }
 
 /**
@@ -155,10 +161,10 @@ export interface LiveOptions {
 export function useLive<T>(
   read: (signal: AbortSignal) => Promise<T>,
   deps: readonly unknown[],
-  { keep = false }: LiveOptions = {},
+  { keep = false, pace = 1 }: LiveOptions = {},
 ): LiveValue<T> {
   const before = useRef<T | undefined>(undefined);
-  const live = useMemo(() => new Reading<T>(read, keep ? before.current : undefined), deps);
+  const live = useMemo(() => new Reading<T>(read, pace, keep ? before.current : undefined), deps);
   useEffect(() => {
     reading.value = new Set([...reading.peek(), live]);
     live.start();

@@ -29,15 +29,16 @@ export interface ShellProps {
 /** What stands around every view of the console: where to go, who is signed in, and when it was read. */
 export function Shell({ at, view, children }: ShellProps): JSX.Element {
   const content = useRef<HTMLDivElement>(null);
-  const before = useRef(view);
+  const { path } = place.value;
+  useEffect(() => content.current?.scrollTo(0, 0), [view]);
+  const first = useRef(true);
   useEffect(() => {
-    if (before.current === view) return;
-    before.current = view;
-    content.current?.scrollTo(0, 0);
-    // What was clicked is gone with the view before: the keyboard goes on from the new one.
-    if (document.activeElement === document.body) content.current?.focus();
-  }, [view]);
-  const section = place.value.path[0] ?? "machines";
+    // What was clicked can be gone with the view before: the keyboard goes on from the new one.
+    if (!first.current && document.activeElement === document.body)
+      content.current?.focus({ preventScroll: true });
+    first.current = false;
+  }, [JSON.stringify(path)]);
+  const section = path[0] ?? "machines";
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     // Where the sections stand in one line that is longer than the window.

@@ -19,7 +19,7 @@ import { type Filters, queryOf, readFilters, writeFilters } from "./filters.ts";
 const STEP = 50;
 
 /** The entities of a machine: those that the fragment's filters leave. */
-export function EntitiesTab({ machine, counts }: TabProps): JSX.Element {
+export function EntitiesTab({ machine, counts, stale }: TabProps): JSX.Element {
   const { machine_id: id } = machine;
   const filters = readFilters(place.value.filters);
   const key = writeFilters(filters).toString();
@@ -45,7 +45,7 @@ export function EntitiesTab({ machine, counts }: TabProps): JSX.Element {
           Create an entity
         </Button>
       </div>
-      <LiveFailure live={live} what="the entities" />
+      <LiveFailure live={live} what="the entities" told={stale} />
       {value !== undefined && (
         <>
           <EntityTable

@@ -38,6 +38,8 @@ const NewRevision = lazyView("the editor", () => import("./new-revision.tsx").th
 export interface TabProps {
   readonly machine: Machine;
   readonly counts: readonly Count[];
+  /** Whether the view says already that these are old. */
+  readonly stale: boolean;
 }
 
 const TABS = [
@@ -83,7 +85,7 @@ export function MachineView({ machine: id }: { machine: string }): JSX.Element {
         tabs={TABS.map(({ id: name, label, View }) => ({
           id: name,
           label,
-          content: () => <View {...value} />,
+          content: () => <View {...value} stale={live.error !== undefined} />,
         }))}
       />
     </div>
@@ -98,7 +100,7 @@ function Crumbs(): JSX.Element {
   );
 }
 
-function Head({ machine, counts, now }: TabProps & { now: number | undefined }): JSX.Element {
+function Head({ machine, counts, now }: Omit<TabProps, "stale"> & { now: number | undefined }): JSX.Element {
   const [failed, setFailed] = useState<{ readonly what: string; readonly error: unknown }>();
   const { machine_id: id, label, revision, contract, created_at, updated_at } = machine;
   const entities = totalOf(counts);

@@ -17,7 +17,7 @@ import type { TabProps } from "./machine.tsx";
 const STEP = 50;
 
 /** The revisions, the newest first, and what is between any two of them. */
-export function RevisionsTab({ machine }: TabProps): JSX.Element {
+export function RevisionsTab({ machine, stale }: TabProps): JSX.Element {
   const { machine_id: id } = machine;
   const [count, setCount] = useState(STEP);
   const live = useLive(
@@ -28,7 +28,7 @@ export function RevisionsTab({ machine }: TabProps): JSX.Element {
   const { value } = live;
   return (
     <div class="stack">
-      <LiveFailure live={live} what="the revisions" />
+      <LiveFailure live={live} what="the revisions" told={stale} />
       {value !== undefined && (
         <>
           <div class="con-revisions">
