@@ -351,6 +351,41 @@ test("the diagram", { skip }, async (t) => {
     await opened.context.close();
   });
 
+  await t.test("says that it cannot be drawn, gives the text, and tries again", async () => {
+    const opened = await on.open("#/console");
+    const { page } = opened;
+    await page.route("**/elk-worker*", (route) => route.abort());
+    await page.goto(`${on.url}/${await linkTo([ORDER])}`);
+    const alert = page.getByRole("alert").filter({ hasText: "The diagram could not be drawn" });
+    await alert.waitFor();
+    await page.locator(".diagram-text").getByText("on pay if amount ≥ 10 to paid").waitFor();
+    await page.unroute("**/elk-worker*");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await drawn(page, "order");
+    await alert.waitFor({ state: "detached" });
+    // The browser tells of the file that did not come.
+    assert.deepEqual(
+      opened.complaints.filter((complaint) => !complaint.includes("net::ERR_FAILED")),
+      [],
+    );
+    await opened.context.close();
+  });
+
+  await t.test("brings what is entered into sight", async () => {
+    const opened = await on.open(await linkTo([largeOf(60, 59)]));
+    const { page } = opened;
+    await drawn(page, "large");
+    await drawing(page).focus();
+    for (let presses = 0; presses < 12; presses += 1) await page.keyboard.press("+");
+    const box = (await drawing(page).boundingBox()) ?? assert.fail();
+    await event(page, "go_1").click();
+    await state(page, "state_1, current").waitFor();
+    const entered = (await state(page, "state_1").boundingBox()) ?? assert.fail();
+    assert.ok(entered.x >= box.x && entered.y >= box.y && entered.y < box.y + box.height);
+    quiet(opened);
+    await opened.context.close();
+  });
+
   await t.test("fits 360 pixels without a sideways scroll", async () => {
     const opened = await on.open(await linkTo([FULFILMENT]), { viewport: { width: 360, height: 640 } });
     const { page } = opened;

@@ -1,7 +1,7 @@
 // Where the drawing is seen, and walked through from state to state.
 
 import type { JSX, Ref } from "preact";
-import { useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 
 import { type Item, ItemView, type StateActs } from "./drawing.tsx";
 import type { StateNode } from "./graph.ts";
@@ -53,6 +53,21 @@ export function Canvas({
   const [near, setNear] = useState<string>();
   const see = useView(svg, layout, marks);
   useImperativeHandle(handle, () => ({ fit: see.fit, zoom: see.zoom, drawing: () => svg.current }));
+
+  const lit = useRef<{ layout: Layout | undefined; keys: ReadonlySet<string> }>({
+    layout: undefined,
+    keys: new Set(),
+  });
+  useEffect(() => {
+    const keys = new Set([...marks.lights].filter(([, light]) => light === "current").map(([key]) => key));
+    const before = lit.current;
+    lit.current = { layout, keys };
+    // What was entered is brought into sight; a drawing that has just come is opened where it matters anyway.
+    if (before.layout !== layout) return;
+    const entered = [...keys].find((key) => !before.keys.has(key));
+    const rect = layout?.states.get(entered ?? "")?.rect;
+    if (rect !== undefined) see.reveal(rect);
+  }, [layout, marks]);
 
   const focus = (key: string) => {
     const placed = layout?.states.get(key);

@@ -5,7 +5,7 @@ import { FileText, ListTree, Maximize, ZoomIn, ZoomOut } from "lucide";
 import type { JSX } from "preact";
 import { useId, useMemo, useRef, useState } from "preact/hooks";
 
-import { IconButton } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
 import { Canvas, type CanvasHandle } from "./canvas.tsx";
 import { ExportMenu } from "./export-menu.tsx";
 import { type Graph, graphOf, type StateNode } from "./graph.ts";
@@ -13,6 +13,7 @@ import { marksOf } from "./marks.ts";
 import { descriptionOf } from "./text.ts";
 import { TextTwin } from "./text-twin.tsx";
 import type { Count, Place, Taken, Tree } from "./tree.ts";
+import { Tools } from "./tools.tsx";
 import { useLayout } from "./use-layout.ts";
 
 export type { Count, Place, Taken, Tree } from "./tree.ts";
@@ -43,11 +44,11 @@ const MOST_STATES = 1000;
 /** A machine as a drawing that can be walked through, and as text. */
 export function Diagram(props: DiagramProps): JSX.Element {
   const { definition, machines, tree, taken, counts, onState, mermaid, label, name } = props;
-  const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const [opened, setOpened] = useOpened(definition.machine_id);
   const [asText, setAsText] = useState(false);
   const graph = useGraph(definition, machines ?? [], opened);
   const large = graph.states.size > MOST_STATES;
-  const { layout, failed } = useLayout(large ? undefined : graph);
+  const { layout, failed, again } = useLayout(large ? undefined : graph);
   const seen = layout?.graph ?? graph;
   // What is said is of the newest, and what is drawn of what is there to be marked.
   const marks = useMemo(() => marksOf(seen, { tree, taken, counts }), [seen, tree, taken, counts]);
@@ -74,7 +75,7 @@ export function Diagram(props: DiagramProps): JSX.Element {
 
   return (
     <section class="diagram" aria-label={label}>
-      <div class="diagram-tools" role="toolbar" aria-label="Diagram">
+      <Tools>
         <IconButton
           icon={Maximize}
           label="Show all of it"
@@ -108,16 +109,17 @@ export function Diagram(props: DiagramProps): JSX.Element {
           mermaid={mermaid}
           name={name}
         />
-      </div>
+      </Tools>
       {large && (
         <p class="diagram-note" role="note">
           {graph.states.size} states are too many to draw. This is all of it as text.
         </p>
       )}
       {failed !== undefined && (
-        <p class="diagram-note" role="alert">
-          The diagram could not be drawn: {failed}.
-        </p>
+        <div class="diagram-note" role="alert">
+          <p>The diagram could not be drawn: {failed}.</p>
+          <Button onClick={again}>Try again</Button>
+        </div>
       )}
       <p id={described} hidden>
         {descriptionOf(graph, newest)}
@@ -142,6 +144,19 @@ export function Diagram(props: DiagramProps): JSX.Element {
     </section>
   );
 }
+
+/** What was opened and closed by hand, of one machine: another one begins anew. */
+function useOpened(
+  machine: string,
+): [opened: ReadonlyMap<string, boolean>, set: (opened: ReadonlyMap<string, boolean>) => void] {
+  const [{ of, opened }, set] = useState<{ of: string; opened: ReadonlyMap<string, boolean> }>({
+    of: machine,
+    opened: NOTHING,
+  });
+  return [of === machine ? opened : NOTHING, (next) => set({ of: machine, opened: next })];
+}
+
+const NOTHING: ReadonlyMap<string, boolean> = new Map();
 
 /** The graph, made anew only where a definition or what is open changed. */
 function useGraph(

@@ -300,18 +300,22 @@ function topOf(x: number, y: number, width: number, height: number, whole: boole
 }
 
 function CountView({ count, x, y }: { count: number; x: number; y: number }): JSX.Element {
-  const text = count < 100_000 ? String(count) : `${Math.floor(count / 1000)}k`;
+  const text = count < 10_000 ? String(count) : COMPACT.format(count);
   const width = 14 + text.length * 7.5;
+  // Outward, so that it hides neither the name nor what leads here.
+  const left = x - 18;
   return (
     <g class="diagram-count">
       <title>{`${count} ${count === 1 ? "entity" : "entities"}`}</title>
-      <rect x={x - width + 8} y={y - 10} width={width} height={20} rx={10} />
-      <text x={x + 8 - width / 2} y={y + 4.5} text-anchor="middle">
+      <rect x={left} y={y - 10} width={width} height={20} rx={10} />
+      <text x={left + width / 2} y={y + 4.5} text-anchor="middle">
         {text}
       </text>
     </g>
   );
 }
+
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 interface EdgeProps {
   readonly placed: PlacedEdge;

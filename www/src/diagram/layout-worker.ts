@@ -35,7 +35,7 @@ function started(): Worker {
     waiting.clear();
     for (const { reject } of lost) reject(new Error("the layout engine could not be loaded"));
   });
-  made.postMessage({ id: 0, cmd: "register", algorithms: ["layered"] });
+  made.postMessage({ id: 0, cmd: "register", algorithms: ["layered", "rectpacking"] });
   worker = made;
   return made;
 }

@@ -123,7 +123,9 @@ class Marking implements Marks {
     const lines = edge.lines.filter((line) => line.event === event);
     if (lines.length === 0) return;
     this.takenEdges.add(edge.key);
-    for (const { key } of lines) this.takenLines.add(key);
+    // Of several with the same event, history does not say which one it was.
+    const [only, other] = lines;
+    if (only !== undefined && other === undefined) this.takenLines.add(only.key);
   }
 }
 

@@ -57,6 +57,14 @@ const SIDE_BY_SIDE: LayoutOptions = {
   "elk.separateConnectedComponents": "false",
 };
 
+/** Of many regions that no join connects. */
+const IN_ROWS: LayoutOptions = {
+  "elk.algorithm": "rectpacking",
+  "elk.aspectRatio": "1.6",
+  "elk.spacing.nodeNode": "24",
+};
+const IN_A_ROW = 5;
+
 const SOUTH = { width: 0, height: 0, layoutOptions: { "elk.port.side": "SOUTH" } };
 const BAR_HEIGHT = 6;
 const ICON = 16;
@@ -100,8 +108,9 @@ class Asking {
     const [only] = regions;
     if (only === undefined) return {};
     if (!parallel) return this.#states(only, [], head ?? rest, rest);
+    const options = joins.length === 0 && regions.length > IN_A_ROW ? IN_ROWS : SIDE_BY_SIDE;
     return {
-      layoutOptions: { ...SIDE_BY_SIDE, "elk.padding": padding(head ?? rest, rest) },
+      layoutOptions: { ...options, "elk.padding": padding(head ?? rest, rest) },
       children: [...regions.map((region, index) => this.#region(region, joins, index)), ...joins.map(barOf)],
       edges: joins.flatMap(wiresOf),
     };

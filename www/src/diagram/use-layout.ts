@@ -13,11 +13,13 @@ export interface Laid {
   readonly layout: Layout | undefined;
   /** Why there is none of the newest graph. */
   readonly failed: string | undefined;
+  readonly again: () => void;
 }
 
 /** The layout of a graph; of none, none. */
 export function useLayout(graph: Graph | undefined): Laid {
-  const [laid, setLaid] = useState<Laid>({ layout: undefined, failed: undefined });
+  const [laid, setLaid] = useState<Omit<Laid, "again">>({ layout: undefined, failed: undefined });
+  const [tries, setTries] = useState(0);
   const wanted = useRef(graph);
   const busy = useRef(false);
   const answered = useRef<{ question: string; answer: ElkNode }>(undefined);
@@ -37,7 +39,7 @@ export function useLayout(graph: Graph | undefined): Laid {
     void work().finally(() => {
       busy.current = false;
     });
-  }, [graph]);
+  }, [graph, tries]);
 
   /** One question at a time; what is wanted meanwhile is asked when the answer is there, and only the newest of it. */
   async function work(): Promise<void> {
@@ -59,5 +61,11 @@ export function useLayout(graph: Graph | undefined): Laid {
     }
   }
 
-  return laid;
+  return {
+    ...laid,
+    again: () => {
+      setLaid((before) => ({ ...before, failed: undefined }));
+      setTries(tries + 1);
+    },
+  };
 }

@@ -75,7 +75,7 @@ export function useView(
       },
       reveal: (rect: Rect) => {
         const next = showing(view.current, rect, box());
-        if (next.x !== view.current.x || next.y !== view.current.y) choose(next);
+        if (next.x !== view.current.x || next.y !== view.current.y) show(next);
       },
       hold: (key: string) => {
         held.current = key;
