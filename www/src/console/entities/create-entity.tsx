@@ -46,8 +46,13 @@ export function CreateEntity({ machine, onClose }: { machine: string; onClose: (
           required
           hint="Any text without control characters"
         />
-        <div class="con-context">
-          <JsonEditor value={context} onChange={setContext} schema="none" label="Context" />
+        <div>
+          <p class="con-label" aria-hidden="true">
+            Context
+          </p>
+          <div class="con-context">
+            <JsonEditor value={context} onChange={setContext} schema="none" label="Context" />
+          </div>
         </div>
         <p class="field-hint">
           It starts in the initial state of the newest revision, and knows this context.
