@@ -1,6 +1,6 @@
 import "./entity.css";
 
-import { Ban, RotateCcw } from "lucide";
+import { Ban, RotateCcw, Send } from "lucide";
 import type { OutboxEntry, OutboxItem } from "statewright/client";
 import type { JSX } from "preact";
 
@@ -15,6 +15,7 @@ import { useLive } from "../live.ts";
 import { client } from "../service.ts";
 import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
+import { entityLink } from "./subject.ts";
 
 const STATUS = {
   pending: "badge-live",
@@ -68,8 +69,18 @@ function Effect({ entry }: { entry: OutboxEntry }): JSX.Element {
         <dd>
           <code>{entry.id}</code>
         </dd>
-        <dt>Of version</dt>
-        <dd>{entry.version}</dd>
+        <dt>Called for by</dt>
+        <dd>
+          {/* A state record has no view. */}
+          {entry.effect["type"] === "record.transition" ? (
+            entry.entity_id
+          ) : (
+            <a href={entityLink({ machine: entry.machine_id, entity: entry.entity_id })}>{entry.entity_id}</a>
+          )}{" "}
+          <span class="muted">
+            of {entry.machine_id}, version {entry.version}
+          </span>
+        </dd>
         <dt>Made</dt>
         <dd>
           <Time at={entry.created_at} />
@@ -138,6 +149,9 @@ export function EffectActions({ item }: { item: OutboxItem }): JSX.Element {
     if (yes)
       run(async () => void (await client().outbox.redrive(item.id), tell("The effect is pending again")));
   };
+  // It would be sent anyway, and later.
+  const sendNow = () =>
+    run(async () => void (await client().outbox.redrive(item.id), tell("The effect is due now")));
   const cancel = async () => {
     const yes = await confirm({
       title: "Cancel the effect?",
@@ -160,9 +174,16 @@ export function EffectActions({ item }: { item: OutboxItem }): JSX.Element {
     <>
       <div class="row">
         {item.status === "pending" ? (
-          <Button icon={Ban} kind="danger" busy={busy} onClick={() => void cancel()}>
-            Cancel
-          </Button>
+          <>
+            {item.phase === "waiting" && (
+              <Button icon={Send} busy={busy} onClick={sendNow}>
+                Send now
+              </Button>
+            )}
+            <Button icon={Ban} kind="danger" busy={busy} onClick={() => void cancel()}>
+              Cancel
+            </Button>
+          </>
         ) : (
           item.status !== "done" && (
             <Button icon={RotateCcw} busy={busy} onClick={() => void redrive()}>
