@@ -6,6 +6,7 @@ import { after } from "node:test";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 import { findChromium } from "../../scripts/chromium.mjs";
+import type { RuntimeOptions } from "../../scripts/runtime.ts";
 import { buildWww } from "../../scripts/www.ts";
 import { KEY, type Service, serve } from "../http/support.ts";
 
@@ -80,9 +81,9 @@ export interface Opened {
 }
 
 /** Builds the page where it changed, and starts a service with it and a browser; both end with the tests of the file. */
-export async function stage(): Promise<Stage> {
+export async function stage(options: RuntimeOptions = {}): Promise<Stage> {
   await buildWww();
-  const service = await serve({ www: true });
+  const service = await serve({ ...options, www: true });
   const browser = await chromium.launch({
     executablePath: executablePath ?? "",
     args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
