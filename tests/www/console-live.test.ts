@@ -69,7 +69,7 @@ if (skip === false) {
 }
 
 const bar = () => opened.page.getByRole("group", { name: "Live refresh" });
-const says = (text: string | RegExp) => bar().getByRole("status").getByText(text, { exact: true }).waitFor();
+const says = (text: string | RegExp) => bar().getByText(text, { exact: true }).waitFor();
 const pass = (milliseconds: number) => opened.page.clock.runFor(milliseconds);
 
 let made = 0;

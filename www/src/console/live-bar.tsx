@@ -23,9 +23,10 @@ export function LiveBar({ at }: { at: Connection }): JSX.Element {
   const failed = shown.find(({ error }) => error !== undefined);
   const wait = Math.min(...shown.map((each) => each.wait));
   const state = paused.value ? "paused" : failed !== undefined ? "failing" : "live";
+  const code = codeOf(failed?.error) ?? "no code";
   const text = {
     paused: "Paused",
-    failing: `${codeOf(failed?.error) ?? "Failing"}: tries again in ${span(failed?.wait ?? 0)}`,
+    failing: `${code}: tries again in ${span(failed?.wait ?? 0)}`,
     live: `Live, every ${span(Math.round(wait / 1000) * 1000)}`,
   }[state];
   return (
@@ -34,11 +35,13 @@ export function LiveBar({ at }: { at: Connection }): JSX.Element {
       <span class="con-live-tenant" aria-hidden="true" title={`${at.tenant} at ${at.url}`}>
         {at.tenant} <span class="muted">at {hostOf(at)}</span>
       </span>
+      {/* Read out only when it turns: the waits change with every read. */}
+      <span class="only-read" role="status">
+        {{ paused: "Live refresh is paused", failing: `Reading fails: ${code}`, live: "" }[state]}
+      </span>
       {shown.length > 0 && (
         <>
-          <span class={`con-live-state con-live-${state}`} role="status">
-            {text}
-          </span>
+          <span class={`con-live-state con-live-${state}`}>{text}</span>
           {ats.length > 0 && <span class="con-live-at">Read at {clockTime(Math.min(...ats))} UTC</span>}
           <IconButton
             icon={paused.value ? Play : Pause}

@@ -84,7 +84,7 @@ export function MachinesView(): JSX.Element {
           />
           {live.value.more && (
             <div class="row">
-              <Button onClick={() => setCount(count + STEP)} busy={live.loading && count > all.length}>
+              <Button onClick={() => setCount(all.length + STEP)} busy={live.loading && count > all.length}>
                 Load more
               </Button>
               <span class="muted">The first {all.length} machines are shown.</span>

@@ -42,7 +42,7 @@ export function RevisionsTab({ machine, stale }: TabProps): JSX.Element {
           </div>
           {value.more && (
             <div class="row">
-              <Button onClick={() => setCount(count + STEP)}>Load more</Button>
+              <Button onClick={() => setCount(value.items.length + STEP)}>Load more</Button>
               <span class="muted">The newest {value.items.length} are shown.</span>
             </div>
           )}
