@@ -19,7 +19,7 @@ const entity = (page: Page): Locator => page.getByRole("region", { name: "Entity
 /** Loads an example over what was done, which is asked about. */
 async function example(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: "Examples" }).click();
-  await page.getByRole("menuitem", { name, exact: true }).click();
+  await page.getByRole("menuitem", { name: new RegExp(`^${name}`) }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Load it" }).click();
 }
 

@@ -21,6 +21,8 @@ export const EVENTS_HEAD = "sim-events-head";
 
 export interface EventProps {
   readonly model: Model;
+  /** Told after it was sent, before what came of it is drawn. */
+  readonly onSent: () => void;
   readonly drafts: Drafts;
   readonly event_type: string;
   readonly of: Subject;
@@ -41,7 +43,7 @@ export interface EventProps {
 
 /** An event: its button, what it would do, the params that its guards read, and why it cannot happen where it cannot. */
 export function EventItem(props: EventProps): JSX.Element {
-  const { model, drafts, event_type, of, address, guards, moves, unmade = false, whose } = props;
+  const { model, onSent, drafts, event_type, of, address, guards, moves, unmade = false, whose } = props;
   const id = useId();
   const [more, setMore] = useState(false);
   const draft = drafts.of(of.machine_id, event_type);
@@ -65,7 +67,7 @@ export function EventItem(props: EventProps): JSX.Element {
     if (reason !== undefined) return;
     const { machine_id, entity_id } = address.to;
     model.act((session) => session.send(machine_id, entity_id, event));
-    keepFocus();
+    onSent();
   };
   const context = useMemo(() => contextOf(model, of), [view, of]);
   return (
@@ -123,13 +125,6 @@ export function EventItem(props: EventProps): JSX.Element {
       )}
     </li>
   );
-}
-
-/** The button may be gone with the state: then the keyboard goes on from the heading. */
-function keepFocus(): void {
-  requestAnimationFrame(() => {
-    if (document.activeElement === document.body) document.getElementById(EVENTS_HEAD)?.focus();
-  });
 }
 
 function moveText({ from, to, when }: EventProps["moves"][number]): string {

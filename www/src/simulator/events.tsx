@@ -1,7 +1,7 @@
 import "./events.css";
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JsonDefinition } from "statewright";
 
 import { guardText } from "../diagram/guard.ts";
@@ -37,9 +37,10 @@ export function EventsPane({ model }: { model: Model }): JSX.Element {
 interface Shared {
   readonly model: Model;
   readonly drafts: Drafts;
+  readonly onSent: () => void;
 }
 
-function Events({ model, drafts, subject }: Shared & { subject: Subject }): JSX.Element {
+function Events({ model, drafts, subject }: Omit<Shared, "onSent"> & { subject: Subject }): JSX.Element {
   const view = model.view.value;
   const definitions = model.definitions.value;
   const groups = useMemo(
@@ -50,18 +51,33 @@ function Events({ model, drafts, subject }: Shared & { subject: Subject }): JSX.
     () => (view?.tree === undefined ? [] : closedOf(view.tree, definitions, view.events)),
     [view?.tree, definitions],
   );
+  const head = useRef<HTMLHeadingElement>(null);
+  const sent = useRef(false);
+  const onSent = () => (sent.current = true);
+  // The button may be gone with the state: then the keyboard goes on from the heading.
+  useLayoutEffect(() => {
+    if (sent.current && document.activeElement === document.body) head.current?.focus();
+    sent.current = false;
+  }, [view]);
   return (
     <section class="sim-events" aria-label="What can happen now">
-      <h2 id={EVENTS_HEAD} tabIndex={-1}>
+      <h2 id={EVENTS_HEAD} ref={head} tabIndex={-1}>
         What can happen now
       </h2>
       <Refused model={model} />
       {groups.length === 0 && <p class="muted">No event moves it any more.</p>}
       {groups.map((group) => (
-        <OfferGroup key={group.key} model={model} drafts={drafts} group={group} alone={groups.length === 1} />
+        <OfferGroup
+          key={group.key}
+          model={model}
+          drafts={drafts}
+          onSent={onSent}
+          group={group}
+          alone={groups.length === 1}
+        />
       ))}
       <Joins model={model} subject={subject} />
-      {closed.length > 0 && <ClosedGroup model={model} drafts={drafts} closed={closed} />}
+      {closed.length > 0 && <ClosedGroup model={model} drafts={drafts} onSent={onSent} closed={closed} />}
       <SendAnother model={model} />
     </section>
   );
@@ -83,7 +99,13 @@ function definitionOf(definitions: readonly JsonDefinition[], machine: string): 
   return definitions.find(({ machine_id }) => machine_id === machine);
 }
 
-function OfferGroup({ model, drafts, group, alone }: Shared & { group: Group; alone: boolean }): JSX.Element {
+function OfferGroup({
+  model,
+  drafts,
+  onSent,
+  group,
+  alone,
+}: Shared & { group: Group; alone: boolean }): JSX.Element {
   const { of, regions, offers } = group;
   const [most, setMost] = useState(PAGE);
   const place = placeOf(offers[0]?.address);
@@ -96,7 +118,7 @@ function OfferGroup({ model, drafts, group, alone }: Shared & { group: Group; al
       </h3>
       <ul class="sim-list">
         {offers.slice(0, most).map((offer) => (
-          <OfferItem key={offer.key} model={model} drafts={drafts} offer={offer} />
+          <OfferItem key={offer.key} model={model} drafts={drafts} onSent={onSent} offer={offer} />
         ))}
       </ul>
       <MoreOf count={offers.length - most} onMore={() => setMost(most + PAGE)} />
@@ -115,7 +137,7 @@ function MoreOf({ count, onMore }: { count: number; onMore: () => void }): JSX.E
   return <Button onClick={onMore}>{`Show ${Math.min(count, PAGE)} more of ${count}`}</Button>;
 }
 
-function OfferItem({ model, drafts, offer }: Shared & { offer: Offer }): JSX.Element {
+function OfferItem({ model, drafts, onSent, offer }: Shared & { offer: Offer }): JSX.Element {
   const definition = definitionOf(model.definitions.value, offer.of.machine_id);
   const guards = useMemo(
     () => offer.moves.map(({ index }) => definition?.transitions[index]?.guard),
@@ -126,6 +148,7 @@ function OfferItem({ model, drafts, offer }: Shared & { offer: Offer }): JSX.Ele
     <EventItem
       model={model}
       drafts={drafts}
+      onSent={onSent}
       event_type={offer.event_type}
       of={offer.of}
       address={offer.address}
@@ -138,7 +161,7 @@ function OfferItem({ model, drafts, offer }: Shared & { offer: Offer }): JSX.Ele
 
 const NO_GUARDS: readonly unknown[] = [];
 
-function ClosedGroup({ model, drafts, closed }: Shared & { closed: readonly Closed[] }): JSX.Element {
+function ClosedGroup({ model, drafts, onSent, closed }: Shared & { closed: readonly Closed[] }): JSX.Element {
   const [most, setMost] = useState(PAGE);
   const subject = model.subject.value;
   return (
@@ -150,6 +173,7 @@ function ClosedGroup({ model, drafts, closed }: Shared & { closed: readonly Clos
             key={key}
             model={model}
             drafts={drafts}
+            onSent={onSent}
             event_type={event_type}
             of={of}
             address={address}

@@ -87,8 +87,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
     jump: () => jump(model),
     events: () => {
       setShown("events");
-      // After the pane is shown.
-      requestAnimationFrame(() => document.getElementById(EVENTS_HEAD)?.focus());
+      if (!focusEvents()) requestAnimationFrame(focusEvents);
     },
     help: () => setHelps(true),
   });
@@ -117,6 +116,13 @@ function Workbench({ model, runner }: Running): JSX.Element {
       {helps && <ShortcutsDialog onClose={() => setHelps(false)} />}
     </div>
   );
+}
+
+/** Leads the keyboard to the events; whether they are shown already. */
+function focusEvents(): boolean {
+  const head = document.getElementById(EVENTS_HEAD);
+  head?.focus();
+  return head !== null && document.activeElement === head;
 }
 
 interface BannersProps {
