@@ -46,7 +46,7 @@ async function entityOf(machine: string, entity: string): Promise<any> {
 
 test("an entity shows where it is, how it came there, and what became of each event", { skip }, async () => {
   await make(on.service, "order", "o-1", { customer: "Ada", country: "PT" });
-  await send(on.service, "order", "o-1", { event_type: "pack" });
+  await send(on.service, "order", "o-1", { event_type: "pack", timestamp: 1600 });
   await send(on.service, "order", "o-1", { event_type: "pay", params: { amount: 25 }, timestamp: 1700 });
   await visit("order", "o-1");
   await page.getByRole("img", { name: /^paid, region payment, current/ }).waitFor();

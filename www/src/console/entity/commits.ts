@@ -23,3 +23,9 @@ export function commitsOf(newest: readonly HistoryRow[]): readonly (readonly His
   }
   return commits;
 }
+
+/** The rows of the commit that came last, in their order: an event may have an older timestamp than those before it. */
+export function lastCommit(newest: readonly HistoryRow[]): readonly HistoryRow[] {
+  const last = Math.max(...newest.map(({ id }) => id));
+  return commitsOf(newest).find((rows) => rows.some(({ id }) => id === last)) ?? [];
+}

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { Diagram } from "../../diagram/diagram.tsx";
 import type { Family } from "../fork/definitions.ts";
 import { client } from "../service.ts";
-import { commitsOf } from "./commits.ts";
+import { lastCommit } from "./commits.ts";
 import type { Subject } from "./subject.ts";
 
 export interface DiagramSectionProps {
@@ -36,7 +36,7 @@ export function DiagramSection({ subject, tree, family, newest }: DiagramSection
           definition={definition}
           machines={definitions}
           tree={tree}
-          taken={commitsOf(newest)[0] ?? []}
+          taken={lastCommit(newest)}
           mermaid={() => client().machines.diagram(machine, { entity_id: entity })}
           label={`Diagram of ${entity}`}
           name={`${machine}-${entity}`}

@@ -1,4 +1,4 @@
-// The history of an entity, the newest commit first.
+// The history of an entity, the newest first: by the timestamps of its events.
 
 import type { HistoryRow } from "statewright/client";
 
@@ -21,13 +21,7 @@ export async function readHistory(
   signal: AbortSignal,
   cursor?: string,
 ): Promise<HistoryPage> {
-  // The service lists the oldest rows first: the newest are at the end of all of them.
-  const rows: HistoryRow[] = [];
-  const query = { order: "id", limit: 1000 } as const;
-  for await (const row of client().entities.history(machine, entity, query, { signal })) rows.push(row);
-  rows.reverse();
-  const start = cursor === undefined ? 0 : rows.findIndex(({ id }) => id < Number(cursor));
-  const page = start < 0 ? [] : rows.slice(start, start + PAGE);
-  const more = start >= 0 && start + PAGE < rows.length;
-  return { rows: page, older: more ? page.at(-1)?.id.toString() : undefined };
+  const query = { order: "newest", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) } as const;
+  const { items, next } = await client().entities.history(machine, entity, query, { signal });
+  return { rows: items, older: next };
 }

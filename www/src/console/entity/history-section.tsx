@@ -13,7 +13,7 @@ import { causeOf } from "../../simulator/panels/history-words.ts";
 import { apiPath } from "../curl.ts";
 import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
-import { type HistoryPage, readHistory } from "./history-pages.ts";
+import { type HistoryPage, PAGE, readHistory } from "./history-pages.ts";
 import type { NewestHistory } from "./newest-history.ts";
 import { entityLink, type Subject } from "./subject.ts";
 import { commitsOf } from "./commits.ts";
@@ -57,7 +57,7 @@ export function HistorySection({ subject, newest, definitions }: HistorySectionP
           request={() => ({
             method: "GET",
             path: apiPath("machines", machine, "entities", entity, "history"),
-            query: { order: "id" },
+            query: { order: "newest", limit: PAGE },
           })}
         />
       </div>
@@ -91,7 +91,7 @@ function Commit({ rows, subject, definitions }: CommitProps): JSX.Element {
     <li>
       {first !== undefined && (
         <p class="con-entity-when">
-          <Time at={first.created_at} />
+          <Time at={first.timestamp} />
         </p>
       )}
       <ol class="con-entity-rows">
@@ -145,8 +145,10 @@ function Row({ row, subject, definitions }: RowProps): JSX.Element {
               <code>{row.identity_key}</code>
             </dd>
             <dt>Timestamp</dt>
+            <dd>{row.timestamp}</dd>
+            <dt>Committed</dt>
             <dd>
-              <Time at={row.timestamp} /> <span class="muted">({row.timestamp})</span>
+              <Time at={row.created_at} />
             </dd>
             <dt>Revision</dt>
             <dd>{row.revision}</dd>
