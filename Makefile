@@ -5,8 +5,8 @@ NODE := node_modules/.bin/node
 # Not node_modules/.bin/tsc, which may be that of another version.
 TSC := $(NODE) node_modules/typescript/bin/tsc
 export WRANGLER_SEND_METRICS := false
-# Cargo would take make's number of jobs for its own.
-unexport MAKEFLAGS MFLAGS
+# Cargo would take make's number of jobs for its own: it looks here first.
+export CARGO_MAKEFLAGS :=
 
 .PHONY: run test check bench deploy setup build format help
 
@@ -30,7 +30,7 @@ build: setup
 	@$(NODE) scripts/www.ts
 
 # Test files that measure time, or race it: one after the other, since two cores are soon shared out.
-TIMED := children|concurrency|killed|run|size|timers
+TIMED := children|concurrency|killed|run|sinks|size|timers
 
 test:
 	@sh scripts/need.sh
