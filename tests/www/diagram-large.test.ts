@@ -29,8 +29,8 @@ test("a large machine is laid out in time, and the page answers meanwhile", { sk
   const on = await stage();
   const link = await linkTo([largeOf(200, 600)]);
   let best = await measured(on, link);
-  // What else the machine does only makes it slower: of three tries, one has to be in time.
-  for (let tries = 1; tries < 3 && !(best.took < LAID_OUT && best.longest < LONGEST_TASK); tries += 1) {
+  // What else the machine does only makes it slower: of four tries, one has to be in time.
+  for (let tries = 1; tries < 4 && !(best.took < LAID_OUT && best.longest < LONGEST_TASK); tries += 1) {
     best = await measured(on, link);
   }
   t.diagnostic(`laid out and drawn in ${best.took} ms; the longest task took ${best.longest} ms`);

@@ -11,11 +11,14 @@ import type { Marks } from "./marks.ts";
 import { edgesFrom, stateSaid } from "./text.ts";
 import { stateElement, usePortions } from "./use-portions.ts";
 import { useView } from "./use-view.ts";
+import type { Size } from "./viewport.ts";
 
 /** What the toolbar does with the drawing. */
 export interface CanvasHandle {
   fit(): void;
   zoom(by: number): void;
+  /** The room that there is. */
+  box(): Size;
   /** The drawing as it is now. */
   drawing(): SVGSVGElement | null;
 }
@@ -52,7 +55,12 @@ export function Canvas({
   const [entry, setEntry] = useState<string>();
   const [near, setNear] = useState<string>();
   const see = useView(svg, layout, marks);
-  useImperativeHandle(handle, () => ({ fit: see.fit, zoom: see.zoom, drawing: () => svg.current }));
+  useImperativeHandle(handle, () => ({
+    fit: see.fit,
+    zoom: see.zoom,
+    box: see.box,
+    drawing: () => svg.current,
+  }));
 
   const lit = useRef<{ layout: Layout | undefined; keys: ReadonlySet<string> }>({
     layout: undefined,

@@ -46,9 +46,13 @@ export function Diagram(props: DiagramProps): JSX.Element {
   const { definition, machines, tree, taken, counts, onState, mermaid, label, name } = props;
   const [opened, setOpened] = useOpened(definition.machine_id);
   const [asText, setAsText] = useState(false);
+  const canvas = useRef<CanvasHandle>(null);
   const graph = useGraph(definition, machines ?? [], opened);
   const large = graph.states.size > MOST_STATES;
-  const { layout, failed, again } = useLayout(large ? undefined : graph);
+  const { layout, failed, again } = useLayout(
+    large ? undefined : graph,
+    () => canvas.current?.box() ?? { width: 0, height: 0 },
+  );
   const seen = layout?.graph ?? graph;
   // What is said is of the newest, and what is drawn of what is there to be marked.
   const marks = useMemo(() => marksOf(seen, { tree, taken, counts }), [seen, tree, taken, counts]);
@@ -56,7 +60,6 @@ export function Diagram(props: DiagramProps): JSX.Element {
     () => (seen === graph ? marks : marksOf(graph, { tree, taken, counts })),
     [graph, marks, tree, taken, counts],
   );
-  const canvas = useRef<CanvasHandle>(null);
   const described = useId();
   const anyOpen = [...seen.states.values()].some(({ child }) => child?.inside !== undefined);
 
@@ -128,7 +131,7 @@ export function Diagram(props: DiagramProps): JSX.Element {
         {newest.taken.slice(0, 6).join(". ")}
       </p>
       {text ? (
-        <TextTwin graph={graph} marks={newest} onState={choose} />
+        <TextTwin graph={graph} marks={newest} label={label} onState={choose} />
       ) : (
         <Canvas
           handle={canvas}

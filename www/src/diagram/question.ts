@@ -69,10 +69,22 @@ const SOUTH = { width: 0, height: 0, layoutOptions: { "elk.port.side": "SOUTH" }
 const BAR_HEIGHT = 6;
 const ICON = 16;
 
+/** Where the states of the outermost machine go from its initial one. */
+export type Flow = "DOWN" | "RIGHT";
+
 /** What the layout engine is asked of a graph. */
-export function questionOf(graph: Graph, measure: Measure): ElkNode {
-  return { id: "root", ...new Asking(measure, asideOf(graph)).machine(graph.root) };
+export function questionOf(graph: Graph, measure: Measure, flow: Flow): ElkNode {
+  const { layoutOptions, ...content } = new Asking(measure, asideOf(graph)).machine(graph.root);
+  return { id: "root", ...content, layoutOptions: { ...layoutOptions, "elk.direction": flow } };
 }
+
+/** Whether a graph can go to the right as well: where there are regions, those do already. */
+export function flowsFreely({ root, transitions }: Graph): boolean {
+  return !root.parallel && transitions > 0 && transitions <= FREELY;
+}
+
+/** More take too long to be laid out twice. */
+const FREELY = 60;
 
 type Content = Omit<ElkNode, "id">;
 

@@ -9,13 +9,14 @@ import { joinWords, lineWords, nameText, stateWords, summaryOf } from "./text.ts
 export interface TextTwinProps {
   readonly graph: Graph;
   readonly marks: Marks;
+  readonly label: string;
   readonly onState: ((state: StateNode) => void) | undefined;
 }
 
 /** All that the drawing shows, in words. */
-export function TextTwin({ graph, marks, onState }: TextTwinProps): JSX.Element {
+export function TextTwin({ graph, marks, label, onState }: TextTwinProps): JSX.Element {
   return (
-    <div class="diagram-text">
+    <div class="diagram-text" role="region" aria-label={`${label}, text`} tabIndex={0}>
       <p>{summaryOf(graph, marks)}</p>
       <MachineText machine={graph.root} marks={marks} onState={onState} />
     </div>

@@ -6,12 +6,14 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Gestures } from "./gestures.ts";
 import type { Layout, Point, Rect } from "./layout.ts";
 import type { Marks } from "./marks.ts";
-import { fitted, isWhole, moved, opening, showing, type View, zoomed } from "./viewport.ts";
+import { fitted, isWhole, moved, opening, showing, type Size, type View, zoomed } from "./viewport.ts";
 
 /** What can be done with what is seen. None of it draws anything anew. */
 export interface Seeing {
   /** The element that is moved. */
   readonly content: RefObject<SVGGElement | null>;
+  /** The room that there is. */
+  readonly box: () => Size;
   readonly fit: () => void;
   readonly zoom: (by: number, at?: Point) => void;
   readonly move: (by: Point) => void;
@@ -53,6 +55,7 @@ export function useView(
       show(opening(drawn, box(), drawn.states.get(key ?? "")?.rect ?? drawn.initials[0]?.rect));
     };
     return {
+      box,
       open,
       show,
       fit: () => {
