@@ -50,13 +50,13 @@ function faultsOf(error: unknown): Problem[] {
   return faults.map(({ path: at, problem, expected }) => fault(at, `${problem}; expected ${expected}`));
 }
 
-/** Reads a text by itself. */
-function read(text: string): Read {
+/** Reads a text by itself. As long as it is no JSON, it keeps the name that it had. */
+function read(text: string, before: string = UNTITLED): Read {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { text, name: UNTITLED, problems: [], broken: true, definition: undefined };
+    return { text, name: before, problems: [], broken: true, definition: undefined };
   }
   const name = nameOf(value);
   try {
@@ -121,7 +121,7 @@ export class Documents {
     this.#read = new Map(
       texts.map(({ key, text }) => {
         const known = before.get(key);
-        return [key, known?.text === text ? known : read(text)];
+        return [key, known?.text === text ? known : read(text, known?.name)];
       }),
     );
     const found = new Map([...this.#read].map(([key, { problems }]) => [key, [...problems]]));

@@ -11,6 +11,7 @@ import type {
   TargetStep,
 } from "statewright";
 
+import { jsonText } from "../editor/format.ts";
 import { EXAMPLES } from "../examples/index.ts";
 import { type Doc, Documents, rootsOf } from "./model-documents.ts";
 import { replayed } from "./model-replay.ts";
@@ -106,14 +107,19 @@ export class Model {
     return this.#session?.view(this.subject.value);
   });
 
-  constructor() {
+  /** Begins with content that is there already, or with the first example. */
+  constructor(content?: Content) {
     effect(() => {
       const { value } = this.subject;
       if (value !== this.#fallback) this.#wanted = value;
     });
     const [example] = EXAMPLES;
+    if (content !== undefined && this.load(content)) return;
+    // What is wrong with the content is told after the example is there.
+    const { value: failure } = this.failure;
     if (example === undefined) this.addDoc();
     else this.load(example);
+    this.failure.value = failure;
   }
 
   /** Changes a document. What it means is looked at when the typing pauses. */
@@ -128,7 +134,7 @@ export class Model {
     const names = new Set(this.#docs.value.map(({ name }) => name));
     let count = 1;
     while (names.has(`machine-${count}`)) count += 1;
-    const fresh = JSON.stringify({ ...NEW_DEFINITION, machine_id: `machine-${count}` }, undefined, 2);
+    const fresh = jsonText({ ...NEW_DEFINITION, machine_id: `machine-${count}` });
     const doc = { key, text: text ?? fresh, name: "untitled", problems: [], broken: false };
     this.#docs.value = [...this.#docs.value, doc];
     this.selected.value = key;
@@ -278,7 +284,7 @@ export class Model {
   load({ definitions, scenario, subject, name, fork = false }: Content): boolean {
     const docs = definitions.map((definition) => ({
       key: (this.#keys += 1),
-      text: JSON.stringify(definition, undefined, 2),
+      text: jsonText(definition),
     }));
     try {
       const documents = new Documents();

@@ -1,7 +1,7 @@
 // What the address asks the simulator to open: a shared link, or an entity that the console hands over.
 
 import { handover } from "../console/fork/handover.ts";
-import type { Model } from "./model.ts";
+import type { Content } from "./model.ts";
 import { decode } from "./share/link.ts";
 
 /** What was opened last, so that coming back from the console does not open it again. */
@@ -13,29 +13,36 @@ export interface Unopened {
   readonly error: unknown;
 }
 
-/** Opens what the route names, if it names anything new. Gives what cannot be opened. */
-export async function open(model: Model, route: readonly string[]): Promise<Unopened | undefined> {
+/** What an address names, and what is said where that cannot be loaded. */
+export interface Named {
+  readonly content?: Content;
+  readonly what: string;
+  /** Why there is nothing to load. */
+  readonly error?: unknown;
+}
+
+/** What the route names, if it names anything new. */
+export async function named(route: readonly string[]): Promise<Named | undefined> {
   const [kind, ...rest] = route;
-  if (kind === "fork") return openFork(model);
-  if (kind === "s") return openLink(model, rest.join("/"));
+  if (kind === "fork") return forkOf();
+  if (kind === "s") return linked(rest.join("/"));
   return undefined;
 }
 
-async function openLink(model: Model, payload: string): Promise<Unopened | undefined> {
+async function linked(payload: string): Promise<Named | undefined> {
   if (payload === opened) return undefined;
   opened = payload;
   const what = "The link cannot be opened";
   try {
     const content = await decode(payload);
     // Another one may have been asked for in the meantime.
-    if (opened !== payload || model.load(content)) return undefined;
-    return { what, error: takenFailure(model) };
+    return opened === payload ? { what, content } : undefined;
   } catch (error) {
     return { what, error };
   }
 }
 
-function openFork(model: Model): Unopened | undefined {
+function forkOf(): Named | undefined {
   const { value } = handover;
   const what = "The fork cannot be opened";
   if (value === undefined) {
@@ -46,12 +53,5 @@ function openFork(model: Model): Unopened | undefined {
   }
   if (value === opened) return undefined;
   opened = value;
-  return model.load({ ...value, fork: true }) ? undefined : { what, error: takenFailure(model) };
-}
-
-/** The failure of a load, which is told once. */
-function takenFailure(model: Model): unknown {
-  const { value } = model.failure;
-  model.failure.value = undefined;
-  return value;
+  return { what, content: { ...value, fork: true } };
 }

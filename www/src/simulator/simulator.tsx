@@ -17,7 +17,7 @@ import { EVENTS_HEAD } from "./events-event.tsx";
 import { type PaneName, Panes } from "./layout-panes.tsx";
 import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
-import { open, type Unopened } from "./opening.ts";
+import { named, type Unopened } from "./opening.ts";
 import { Panels } from "./panels/panels.tsx";
 import { Toolbar } from "./share/toolbar.tsx";
 import { ShortcutsDialog, useShortcuts } from "./shortcuts.tsx";
@@ -30,15 +30,34 @@ interface Running {
 
 /** It stays while the console is looked at. */
 let kept: Running | undefined;
+/** Why what the address named when it began could not be opened. */
+let unopened: Unopened | undefined;
 
 async function begin(): Promise<Running> {
-  await loadWasm();
-  if (kept === undefined) {
-    const model = new Model();
-    kept = { model, runner: new Runner(model) };
-    restoreSizes();
-  }
+  const [first] = await Promise.all([kept === undefined ? named(route.value) : undefined, loadWasm()]);
+  if (kept !== undefined) return kept;
+  restoreSizes();
+  const model = new Model(first?.content);
+  const error = first?.error ?? takenFailure(model);
+  if (first !== undefined && error !== undefined) unopened = { what: first.what, error };
+  kept = { model, runner: new Runner(model) };
   return kept;
+}
+
+/** The failure of a load, which is told once. */
+function takenFailure(model: Model): unknown {
+  const { value } = model.failure;
+  model.failure.value = undefined;
+  return value;
+}
+
+/** Opens what the route names, if it names anything new. */
+async function open(model: Model, at: readonly string[]): Promise<Unopened | undefined> {
+  const next = await named(at);
+  if (next === undefined) return undefined;
+  const { content, what, error } = next;
+  if (content === undefined) return { what, error };
+  return model.load(content) ? undefined : { what, error: takenFailure(model) };
 }
 
 /** The simulator: it begins when its WebAssembly is there. */
@@ -63,12 +82,12 @@ export function Simulator(): JSX.Element {
 function Workbench({ model, runner }: Running): JSX.Element {
   const [shown, setShown] = useState<PaneName>("events");
   const [helps, setHelps] = useState(false);
-  const [unopened, setUnopened] = useState<Unopened>();
+  const [failed, setFailed] = useState(unopened);
   const at = route.value;
   useEffect(() => {
-    void open(model, at).then((error) => {
-      setUnopened(error);
-    });
+    const first = unopened;
+    unopened = undefined;
+    void open(model, at).then((next) => setFailed(next ?? first));
   }, [at]);
   // What nobody sees does not go on.
   useEffect(() => () => runner.pause(), []);
@@ -98,7 +117,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
         <Toolbar model={model} />
         <IconButton icon={CircleHelp} label="Keyboard shortcuts" onClick={() => setHelps(true)} />
       </div>
-      <Banners model={model} unopened={unopened} onDismiss={() => setUnopened(undefined)} />
+      <Banners model={model} unopened={failed} onDismiss={() => setFailed(undefined)} />
       <Panes
         shown={shown}
         onShow={setShown}
