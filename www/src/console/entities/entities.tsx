@@ -2,7 +2,7 @@ import "./entities.css";
 
 import { Plus } from "lucide";
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
 import { LiveFailure } from "../live-failure.tsx";
@@ -21,7 +21,8 @@ const STEP = 50;
 /** The entities of a machine: those that the fragment's filters leave. */
 export function EntitiesTab({ machine, counts, stale }: TabProps): JSX.Element {
   const { machine_id: id } = machine;
-  const filters = readFilters(place.value.filters);
+  const { filters: written } = place.value;
+  const filters = useMemo(() => readFilters(written), [written]);
   const key = writeFilters(filters).toString();
   const [asked, setAsked] = useState({ key, count: STEP });
   // Other filters begin with the first page again.

@@ -1,6 +1,6 @@
 import { X } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Count, JsonDefinition } from "statewright/client";
 
 import { Button } from "../../parts/button.tsx";
@@ -23,12 +23,27 @@ export interface EntityFiltersProps {
 export function EntityFilters({ machine, counts, filters, onChange }: EntityFiltersProps): JSX.Element {
   const { prefix, place, age } = filters;
   const [typed, setTyped] = useState(prefix);
-  useEffect(() => setTyped(prefix), [prefix]);
+  const sent = useRef(prefix);
+  const send = (to: Filters) => {
+    sent.current = to.prefix;
+    onChange(to);
+  };
+  // What is typed counts at once where something else is chosen, and after a pause otherwise.
+  const change = (to: Partial<Filters>) => send({ ...filters, prefix: typed, ...to });
+  useEffect(() => {
+    // Another address, not what was sent from here: that may be older than what is typed by now.
+    if (prefix !== sent.current) setTyped(prefix);
+    sent.current = prefix;
+  }, [prefix]);
   useEffect(() => {
     if (typed === prefix) return;
-    const timer = setTimeout(() => onChange({ ...filters, prefix: typed }), PAUSE);
+    const timer = setTimeout(() => change({}), PAUSE);
     return () => clearTimeout(timer);
-  }, [typed]);
+  }, [typed, filters]);
+  const clear = () => {
+    setTyped("");
+    send({ prefix: "", place: undefined, age: undefined });
+  };
   const states = statesOf(machine, counts, place);
   const parallel = machine.regions !== undefined && machine.regions !== null;
   const filtered = prefix !== "" || place !== undefined || age !== undefined;
@@ -42,16 +57,16 @@ export function EntityFilters({ machine, counts, filters, onChange }: EntityFilt
           { value: "", label: "Any state" },
           ...states.map((at) => ({ value: placeValue(at), label: stateName(at) })),
         ]}
-        onSelect={(to) => onChange({ ...filters, place: states.find((at) => placeValue(at) === to) })}
+        onSelect={(to) => change({ place: states.find((at) => placeValue(at) === to) })}
       />
       <SelectField
         label="Age"
         value={ageValue(age)}
         options={ageOptions(age)}
-        onSelect={(to) => onChange({ ...filters, age: ageOf(to) })}
+        onSelect={(to) => change({ age: ageOf(to) })}
       />
       {filtered && (
-        <Button icon={X} onClick={() => onChange({ prefix: "", place: undefined, age: undefined })}>
+        <Button icon={X} onClick={clear}>
           Clear
         </Button>
       )}

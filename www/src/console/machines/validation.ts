@@ -82,7 +82,7 @@ export function useJudgement(text: string, machine?: string): Judged {
     };
   }, [text, machine]);
   if (judged === undefined)
-    return { definition: undefined, problems: [], valid: undefined, error: undefined };
+    return { definition: read(text), problems: [], valid: undefined, error: undefined };
   // What was said of the text before stays in view, but decides nothing.
   return judged.of === text ? judged : { ...judged, definition: read(text), valid: undefined };
 }
