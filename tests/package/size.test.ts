@@ -10,13 +10,14 @@ import { PACKAGE_DIR } from "../../scripts/paths.ts";
 
 const gzipped = (path: string) => gzipSync(readFileSync(join(PACKAGE_DIR, path)), { level: 9 }).length;
 
-test("the core's WebAssembly is under 230 KB gzipped, that of simulations too, the engine's under 1.1 MB", () => {
+test("the core's WebAssembly is under 230 KB gzipped, that of simulations under 235 KB, the engine's under 1.1 MB", () => {
   const core = gzipped("wasm/core.wasm");
   const simulation = gzipped("wasm/simulation.wasm");
   const engine = gzipped("wasm/engine.wasm");
   console.log(`# core ${core}, simulation ${simulation}, engine ${engine} bytes of WebAssembly, gzipped`);
   assert.ok(core < 230_000, `${core}`);
-  assert.ok(simulation < 230_000, `${simulation}`);
+  // It also reads entities as services show them: 15 KB, most of it for what is to be said where one is wrong.
+  assert.ok(simulation < 235_000, `${simulation}`);
   assert.ok(engine < 1_100_000, `${engine}`);
 });
 

@@ -247,6 +247,8 @@ fn m5_the_clock_fires_timers_in_order_each_when_it_is_due() {
         (&rows[1]["created_at"], &rows[1]["id"]),
         (&json!(20_000), &json!(3))
     );
+    let after = json!({"machine_id": "timed", "entity_id": "t-1", "after": rows[0]["id"]});
+    assert_eq!(done(&mut session, "history", after), json!([rows[1]]));
     // The clock never goes back.
     let back = session.perform("advance", &json!({"to": 20_000}));
     assert_eq!((back.status, &back.body["error"]["path"]), (400, &json!("$.to")));

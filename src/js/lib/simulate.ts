@@ -285,9 +285,14 @@ export class Simulation<Machines extends Some = Some> {
     return this.#done("entities", { machine_id: machine });
   }
 
-  /** The history of an entity. */
-  history(machine: typed.IdOf<Machines[number]>, entity: string): readonly SimulatedRow[] {
-    return this.#done("history", this.#about(machine, entity));
+  /** The history of an entity; with `after`, the rows that have a higher `id`. */
+  history(
+    machine: typed.IdOf<Machines[number]>,
+    entity: string,
+    options: { readonly after?: number } = {},
+  ): readonly SimulatedRow[] {
+    const { after } = optionsOf(options, ["after"]);
+    return this.#done("history", { ...this.#about(machine, entity), after });
   }
 
   /** Deletes an entity with all that hangs below it. */

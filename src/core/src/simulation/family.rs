@@ -311,8 +311,9 @@ impl Family {
     }
 
     /// The history of an entity (S2.256): by timestamp, then number; that the other way round; or in the order of the commits.
-    pub(super) fn history(&self, ix: EntityIx, order: &str, tenant: &str) -> Value {
-        let mut rows: Vec<&StoredRow> = self.rows.iter().filter(|row| row.of == ix).collect();
+    pub(super) fn history(&self, ix: EntityIx, order: &str, after: u64, tenant: &str) -> Value {
+        let wanted = |row: &&StoredRow| row.of == ix && row.id > after;
+        let mut rows: Vec<&StoredRow> = self.rows.iter().filter(wanted).collect();
         if order != "id" {
             sort_by_key(&mut rows, |row| (row.timestamp, row.id));
         }

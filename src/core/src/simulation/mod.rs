@@ -234,7 +234,7 @@ impl Session {
     /// | `evaluate` | `machine_id`, `body` | `POST …/evaluate` |
     /// | `transition`, `explain` | `machine_id`, `entity_id`, `body` | `POST …/entities/{entity_id}/…` |
     /// | `entity`, `tree`, `events` | `machine_id`, `entity_id` | `GET …/entities/{entity_id}…` |
-    /// | `history` | `machine_id`, `entity_id`, `order`? | `GET …/history` |
+    /// | `history` | `machine_id`, `entity_id`, `order`?, `after`? | `GET …/history`; of it the rows with a higher number than `after` |
     /// | `entities` | `machine_id`? | `GET …/entities` |
     /// | `delete`, `release` | `machine_id`, `entity_id` | `DELETE …`, `POST …/release` |
     /// | `diagram` | `machine_id`, `format`?, `entity_id`? | `GET …/diagram`, as a JSON string |
@@ -354,7 +354,10 @@ impl Session {
             Op::Events => world.events(machine()?, entity()?),
             Op::Entity => world.entity(machine()?, entity()?, false),
             Op::Tree => world.entity(machine()?, entity()?, true),
-            Op::History => world.history(machine()?, entity()?, args.optional_text("order")?),
+            Op::History => {
+                let after = args.whole("after", 0)?.map_or(0, i64::unsigned_abs);
+                world.history(machine()?, entity()?, args.optional_text("order")?, after)
+            }
             Op::Entities => world.entities(args.optional_text("machine_id")?),
             Op::Delete => world.delete(machine()?, entity()?),
             Op::Release => world.release(machine()?, entity()?),
@@ -454,7 +457,16 @@ impl Session {
 }
 
 /// The arguments that operations read.
-const ARGUMENTS: [&str; 7] = ["at", "machine_id", "entity_id", "body", "order", "format", "to"];
+const ARGUMENTS: [&str; 8] = [
+    "at",
+    "machine_id",
+    "entity_id",
+    "body",
+    "order",
+    "after",
+    "format",
+    "to",
+];
 
 /// A request's body that must be an object.
 fn object(body: &Value) -> Result<Fields<'_>, Error> {

@@ -552,8 +552,14 @@ impl World {
         Ok(shown.collect())
     }
 
-    /// The history of an entity (S2.256).
-    pub(super) fn history(&self, machine: &str, entity: &str, order: Option<&str>) -> Result<Value, Error> {
+    /// The rows of an entity's history (S2.256) with higher numbers than `after`.
+    pub(super) fn history(
+        &self,
+        machine: &str,
+        entity: &str,
+        order: Option<&str>,
+        after: u64,
+    ) -> Result<Value, Error> {
         let name = self.name(machine, entity)?;
         let order = order.unwrap_or("timestamp");
         if !["timestamp", "newest", "id"].contains(&order) {
@@ -565,7 +571,7 @@ impl World {
         }
         let (at, ix) = self.existing(&name)?;
         let family = self.family(at).ok_or_else(|| no_entity(&name))?;
-        Ok(family.history(ix, order, &self.tenant))
+        Ok(family.history(ix, order, after, &self.tenant))
     }
 
     /// A machine as a picture, with the states of an entity marked where one is named.
