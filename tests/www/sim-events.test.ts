@@ -229,6 +229,14 @@ test("events of the simulator", { skip }, async (t) => {
       .waitFor();
   });
 
+  await t.test("a state of the diagram leads to its place in the definition", async () => {
+    await page.getByRole("button", { name: /^shut[,.]/ }).press("Enter");
+    await page
+      .getByRole("region", { name: "Definition" })
+      .locator(".cm-activeLine", { hasText: "shut" })
+      .waitFor();
+  });
+
   await t.test("machines are added and taken away", async () => {
     await page.getByRole("button", { name: "Add a machine" }).click();
     await page.getByRole("tab", { name: "machine-1" }).waitFor();
@@ -240,11 +248,42 @@ test("events of the simulator", { skip }, async (t) => {
     assert.equal(await page.getByRole("button", { name: "Remove door" }).isDisabled(), true);
   });
 
+  await t.test("names are text, whatever stands in them", async () => {
+    const image = "<img src=x onerror=alert(1)>";
+    const long = "x".repeat(120);
+    await write(page, {
+      machine_id: "door",
+      regions: [
+        { id: "__proto__", states: ["constructor", long], initial_state: "constructor" },
+        { id: image, states: ["a"], initial_state: "a" },
+      ],
+      transitions: [
+        {
+          region: "__proto__",
+          from: "constructor",
+          to: long,
+          on: image,
+          guard: { field: "__proto__", op: "eq", value: image },
+        },
+        { region: "__proto__", from: long, to: "constructor", on: "toString" },
+      ],
+    });
+    await inStates(page, "__proto__: constructor", `${image}: a`);
+    await closed(page, image, `__proto__ = ${JSON.stringify(image)} fails: __proto__ is missing`);
+    await item(page, image).getByLabel("__proto__").fill(image);
+    await item(page, image).getByLabel("__proto__").press("Enter");
+    await inStates(page, `__proto__: ${long}`);
+    await event(page, "toString").click();
+    await inStates(page, "__proto__: constructor");
+    assert.equal(await page.locator("img[src=x]").count(), 0);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 1440);
+  });
+
   await t.test("what was done stays while the console is looked at", async () => {
     await page.getByRole("link", { name: "Console" }).click();
     await page.getByRole("link", { name: "Simulator" }).click();
     await entity(page)
-      .getByText(/^Step \d+: Sent pull to .*: shut → open$/)
+      .getByText(/^Step \d+: Sent toString/)
       .waitFor();
   });
 
@@ -252,7 +291,7 @@ test("events of the simulator", { skip }, async (t) => {
     await page.goto(`${on.url}/#/fork`);
     await page.getByRole("alert").getByText("The fork cannot be opened").waitFor();
     await page.getByRole("button", { name: "Dismiss" }).click();
-    await inStates(page, "open");
+    await inStates(page, "__proto__: constructor");
   });
 
   await t.test("panes are sized by the keyboard, and stay so", async () => {

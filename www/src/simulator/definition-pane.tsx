@@ -9,8 +9,20 @@ import { IconButton } from "../parts/button.tsx";
 import { confirm } from "../parts/overlays.tsx";
 import type { Doc, Model } from "./model.ts";
 
+/** A place in a document. */
+export interface Revealed {
+  readonly key: number;
+  readonly path: string;
+}
+
+export interface DefinitionProps {
+  readonly model: Model;
+  /** A new object shows that place. */
+  readonly reveal: Revealed | undefined;
+}
+
 /** The definitions in their editor: a tab for each machine. */
-export function DefinitionPane({ model }: { model: Model }): JSX.Element {
+export function DefinitionPane({ model, reveal }: DefinitionProps): JSX.Element {
   const id = useId();
   const docs = model.docs.value;
   const doc = docs.find(({ key }) => key === model.selected.value) ?? docs[0];
@@ -40,6 +52,7 @@ export function DefinitionPane({ model }: { model: Model }): JSX.Element {
             problems={doc.problems}
             schema="machine"
             label={`Definition of ${doc.name}`}
+            reveal={reveal?.key === doc.key ? reveal : undefined}
             names={docs.map(({ name }) => name)}
             onChange={(text) => model.setText(doc.key, text)}
           />

@@ -114,7 +114,7 @@ export function EventItem(props: EventProps): JSX.Element {
         onEnter={send}
       />
       {moves.length > 0 && (
-        <p class="sim-event-reason" id={`${id}-reason`}>
+        <p class="sim-event-reason" id={`${id}-reason`} aria-live={fields.length > 0 ? "polite" : "off"}>
           {reason}
         </p>
       )}

@@ -5,13 +5,13 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { route } from "../app/route.ts";
-import { Diagram } from "../diagram/diagram.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { loadWasm } from "../wasm/load.ts";
 import { Clock, jump } from "./clock.tsx";
 import { Runner } from "./clock-run.ts";
-import { DefinitionPane } from "./definition-pane.tsx";
+import { DefinitionPane, type Revealed } from "./definition-pane.tsx";
+import { DiagramPane, placeIn } from "./diagram-pane.tsx";
 import { EventsPane } from "./events.tsx";
 import { EVENTS_HEAD } from "./events-event.tsx";
 import { type PaneName, Panes } from "./layout-panes.tsx";
@@ -82,6 +82,7 @@ export function Simulator(): JSX.Element {
 function Workbench({ model, runner }: Running): JSX.Element {
   const [shown, setShown] = useState<PaneName>("events");
   const [helps, setHelps] = useState(false);
+  const [reveal, setReveal] = useState<Revealed>();
   const [failed, setFailed] = useState(unopened);
   const at = route.value;
   useEffect(() => {
@@ -121,8 +122,19 @@ function Workbench({ model, runner }: Running): JSX.Element {
       <Panes
         shown={shown}
         onShow={setShown}
-        definition={<DefinitionPane model={model} />}
-        diagram={<DiagramPane model={model} />}
+        definition={<DefinitionPane model={model} reveal={reveal} />}
+        diagram={
+          <DiagramPane
+            model={model}
+            onState={(place) => {
+              const found = placeIn(model, place);
+              if (found === undefined) return;
+              model.selected.value = found.key;
+              setShown("definition");
+              setReveal(found);
+            }}
+          />
+        }
         history={<Panels model={model} />}
         events={
           <>
@@ -167,25 +179,5 @@ function Banners({ model, unopened, onDismiss }: BannersProps): JSX.Element {
         </div>
       )}
     </>
-  );
-}
-
-function DiagramPane({ model }: { model: Model }): JSX.Element {
-  const definitions = model.definitions.value;
-  const subject = model.subject.value;
-  const named = definitions.find(({ machine_id }) => machine_id === subject?.machine_id);
-  const definition = named ?? definitions[0];
-  const view = model.view.value;
-  if (definition === undefined) return <p class="empty">There is no machine without faults yet.</p>;
-  return (
-    <Diagram
-      definition={definition}
-      machines={definitions}
-      {...(view?.tree === undefined ? {} : { tree: view.tree })}
-      taken={view?.taken ?? []}
-      mermaid={() => model.mermaid()}
-      label={`Diagram of ${definition.machine_id}`}
-      name={definition.machine_id}
-    />
   );
 }
