@@ -46,18 +46,18 @@ export function SignIn(): JSX.Element {
     <div class="con-sign-in">
       <form class="card stack con-sign-in-form" onSubmit={(event) => void submit(event)}>
         <h1>Sign in to a service</h1>
-        <TextField
-          label="Address"
-          value={address}
-          onInput={(text) => {
-            touched.current = true;
-            setAddress(text);
-          }}
-          placeholder="https://statewright.example.com"
-          required
-          autoComplete="url"
-          hint="Where the Statewright service is"
-        />
+        {/* Who is in the field is about to write there: what is suggested comes too late. */}
+        <div onFocusIn={() => (touched.current = true)}>
+          <TextField
+            label="Address"
+            value={address}
+            onInput={setAddress}
+            placeholder="https://statewright.example.com"
+            required
+            autoComplete="url"
+            hint="Where the Statewright service is"
+          />
+        </div>
         {note !== undefined && (
           <p class={`notice ${note.kind === "blocked" ? "notice-error" : "notice-warn"}`} role="status">
             {note.text}
