@@ -150,7 +150,7 @@ function questionOf(act: Act, filters: Filters, filter: Asked, { count, more, cl
     body: (
       <>
         <p>
-          Those {whose(filters)}.{" "}
+          {whose(filters)}{" "}
           {newest !== undefined && "Effects that were made since they were counted are left alone."}
         </p>
         <p>{consequence(act)}</p>

@@ -14,7 +14,7 @@ const MEANING: Readonly<Record<Status, string>> = {
   pending: "not there yet",
   dead: "given up",
   cancelled: "called off",
-  skipped: "nobody asked for it",
+  skipped: "nobody asked",
   done: "accepted",
 };
 

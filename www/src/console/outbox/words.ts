@@ -35,12 +35,12 @@ export function effects(count: number, more: boolean, status: string): string {
   return `${bounded(count, more)} ${status} effect${count === 1 && !more ? "" : "s"}`;
 }
 
-/** Whose effects a filter means, as a sentence goes on behind "Those". */
+/** Whose effects a filter means, as a sentence. */
 export function whose({ machine, entity, age }: Filters): string {
   const parts = [
     entity === "" ? "" : `of entity ${entity}`,
     machine === "" ? "" : `of machine ${machine}`,
     age === undefined ? "" : `made ${ageText(age)}`,
   ].filter((part) => part !== "");
-  return parts.length === 0 ? "of this tenant, whatever they are of" : parts.join(", ");
+  return parts.length === 0 ? "All of this tenant." : `Those ${parts.join(", ")}.`;
 }
