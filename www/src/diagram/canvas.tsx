@@ -3,7 +3,9 @@
 import type { JSX, Ref } from "preact";
 import { useEffect, useImperativeHandle, useMemo, useRef, useState } from "preact/hooks";
 
-import { type Item, ItemView, type StateActs } from "./drawing.tsx";
+import { ItemView } from "./drawing.tsx";
+import type { Item } from "./items.ts";
+import type { StateActs } from "./state-view.tsx";
 import type { StateNode } from "./graph.ts";
 import { directionOf, neighbour } from "./keyboard.ts";
 import type { Layout } from "./layout.ts";

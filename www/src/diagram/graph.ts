@@ -4,6 +4,16 @@
 
 import type { JsonDefinition } from "statewright";
 
+import {
+  actionsOf,
+  actionText,
+  type Declared,
+  leavingOf,
+  placeKey,
+  type Region,
+  regionName,
+  regionsOf,
+} from "./definition-parts.ts";
 import { delayOf, durationText, guardText } from "./guard.ts";
 
 /** A machine as it is drawn: the diagram's own, or a child's inside of a state. */
@@ -254,109 +264,6 @@ function* statesOf(machine: MachineNode): Iterable<StateNode> {
   }
 }
 
-interface Region {
-  readonly id: string;
-  readonly description: string | undefined;
-  readonly states: readonly string[];
-  readonly initial: string | undefined;
-  readonly children: ReadonlyMap<string, Declared>;
-}
-
-interface Declared {
-  readonly machine_id: string;
-  readonly managed: boolean;
-  readonly reentry: string | undefined;
-  readonly ends: readonly { readonly text: string; readonly to: string }[];
-}
-
-function regionName(region: string | null | undefined): string {
-  return region ?? "_";
-}
-
-/** A place as the key of a set: no two places have the same. */
-function placeKey(region: string, state: string): string {
-  return JSON.stringify([region, state]);
-}
-
-function regionsOf(definition: JsonDefinition): readonly Region[] {
-  if (Array.isArray(definition.regions)) {
-    return definition.regions.map((region) => ({
-      id: region.id,
-      description: region.description ?? undefined,
-      states: region.states,
-      initial: region.initial_state,
-      children: declaredOf(region.sub_machines),
-    }));
-  }
-  return [
-    {
-      id: "_",
-      description: undefined,
-      states: definition.states ?? [],
-      initial: definition.initial_state ?? undefined,
-      children: declaredOf(definition.sub_machines),
-    },
-  ];
-}
-
-function declaredOf(subMachines: object | null | undefined): ReadonlyMap<string, Declared> {
-  const declared = new Map<string, Declared>();
-  for (const [state, sub] of Object.entries(subMachines ?? {}) as [string, unknown][]) {
-    if (typeof sub !== "object" || sub === null) continue;
-    const { machine_id, lifecycle, reentry, on_final, complete_when } = sub as Readonly<
-      Record<string, unknown>
-    >;
-    if (typeof machine_id !== "string") continue;
-    declared.set(state, {
-      machine_id,
-      managed: lifecycle === "managed",
-      reentry: typeof reentry === "string" ? reentry : undefined,
-      ends: [...finals(on_final), ...rules(complete_when)],
-    });
-  }
-  return declared;
-}
-
-function* finals(onFinal: unknown): Iterable<{ text: string; to: string }> {
-  if (typeof onFinal !== "object" || onFinal === null) return;
-  for (const [state, to] of Object.entries(onFinal) as [string, unknown][]) {
-    if (typeof to === "string") yield { text: state, to };
-  }
-}
-
-function* rules(completeWhen: unknown): Iterable<{ text: string; to: string }> {
-  if (!Array.isArray(completeWhen)) return;
-  for (const rule of completeWhen as unknown[]) {
-    if (typeof rule !== "object" || rule === null) continue;
-    const { when, target } = rule as Readonly<Record<string, unknown>>;
-    if (typeof target !== "string" || typeof when !== "object" || when === null) continue;
-    const states = Object.entries(when).map(([region, state]) =>
-      region === "_" ? String(state) : `${region} = ${String(state)}`,
-    );
-    yield { text: states.join(" and "), to: target };
-  }
-}
-
-/** The places that a transition, a join or a child's end leads out of, to another. */
-function leavingOf(definition: JsonDefinition, regions: readonly Region[]): ReadonlySet<string> {
-  const leaving = new Set<string>();
-  for (const { region, from, to } of definition.transitions ?? []) {
-    if (from !== to) leaving.add(placeKey(regionName(region), from));
-  }
-  for (const join of definition.joins ?? []) {
-    const from = new Map(Object.entries(join.when) as [string, unknown][]).get(join.target_region);
-    if (typeof from === "string" && from !== join.target_state) {
-      leaving.add(placeKey(join.target_region, from));
-    }
-  }
-  for (const region of regions) {
-    for (const [state, { ends }] of region.children) {
-      if (ends.length > 0) leaving.add(placeKey(region.id, state));
-    }
-  }
-  return leaving;
-}
-
 function joinsOf(
   definition: JsonDefinition,
   named: ReadonlyMap<string, ReadonlyMap<string, StateNode>>,
@@ -380,22 +287,4 @@ function joinsOf(
     });
   }
   return joins;
-}
-
-function actionsOf(definition: JsonDefinition, region: string, state: string): readonly string[] {
-  return (definition.actions ?? [])
-    .filter(
-      ({ on_enter, region: of }) => on_enter === state && (of === undefined || of === null || of === region),
-    )
-    .map(({ action }) => actionText(action));
-}
-
-/** What an action does, in a line. */
-function actionText(action: unknown): string {
-  if (typeof action !== "object" || action === null) return "an action";
-  const { type, url, method, event_type, machine_id } = action as Readonly<Record<string, unknown>>;
-  if (type === "webhook") return `webhook: ${String(method ?? "POST")} ${String(url)}`;
-  if (type === "event") return `event: ${String(event_type)}`;
-  if (type === "transition") return `event to ${String(machine_id)}: ${String(event_type)}`;
-  return String(type);
 }

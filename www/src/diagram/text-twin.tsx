@@ -1,5 +1,7 @@
 // The diagram's text twin: the same, as lists.
 
+import "./text-twin.css";
+
 import type { JSX } from "preact";
 
 import type { EdgeNode, Graph, MachineNode, RegionNode, StateNode } from "./graph.ts";

@@ -29,17 +29,22 @@ function whatWords(kind: LineNode["kind"], text: string): string {
 
 /** What a state is besides its name. */
 export function stateWords(state: StateNode, marks: Marks): readonly string[] {
-  const light = marks.lights.get(state.key);
+  const words = placeWords(state, marks);
   const count = marks.counts.get(state.key);
+  if (count !== undefined) words.push(counted(count, "entity", "entities"));
+  if (state.child !== undefined) {
+    words.push(`runs ${nameText(state.child.machine_id)}${state.child.managed ? "" : " (legacy)"}`);
+  }
+  return words;
+}
+
+function placeWords(state: StateNode, marks: Marks): string[] {
+  const light = marks.lights.get(state.key);
   const words: string[] = [];
   if (light === "current") words.push("current");
   if (light === "ended") words.push("where it ended");
   if (state.initial) words.push("initial");
   if (state.final) words.push("final");
-  if (count !== undefined) words.push(counted(count, "entity", "entities"));
-  if (state.child !== undefined) {
-    words.push(`runs ${nameText(state.child.machine_id)}${state.child.managed ? "" : " (legacy)"}`);
-  }
   return words;
 }
 
@@ -116,18 +121,27 @@ export function edgesFrom({ root }: Graph): ReadonlyMap<string, readonly EdgeNod
 /** How many transitions are said with a state. */
 const SAID = 8;
 
-/** A state as it is said when it has the focus. */
+/** A state as it is said when it has the focus: first, in their order, the words that are seen. */
 export function stateSaid(state: StateNode, leaving: readonly EdgeNode[], marks: Marks): string {
-  const place = state.region === "_" ? "" : `, region ${nameText(state.region)}`;
-  const words = stateWords(state, marks);
+  const { child } = state;
+  const count = marks.counts.get(state.key);
+  const ended = child?.inside === undefined ? undefined : marks.ended.get(child.inside.key);
+  const words = [
+    nameText(state.name),
+    child === undefined ? undefined : nameText(child.machine_id),
+    ended,
+    count === undefined ? undefined : counted(count, "entity", "entities"),
+    state.region === "_" ? undefined : `region ${nameText(state.region)}`,
+    ...placeWords(state, marks),
+  ];
   const ways = leaving.flatMap(({ to, lines }) =>
     lines.map((line) => `${lineWords(line)} to ${nameText(to.name)}`),
   );
   const more = ways.length > SAID ? [`and ${ways.length - SAID} more`] : [];
-  const child =
-    state.child?.known !== true
-      ? ""
-      : `. Child ${state.child.inside === undefined ? "closed" : "open"}, Space changes that`;
-  const out = ways.length === 0 ? "" : `. ${[...ways.slice(0, SAID), ...more].join("; ")}`;
-  return `${[`${nameText(state.name)}${place}`, ...words].join(", ")}${out}${child}`;
+  const said = [words.filter((word) => word !== undefined).join(", ")];
+  if (ways.length > 0) said.push([...ways.slice(0, SAID), ...more].join("; "));
+  if (child?.known === true) {
+    said.push(`Child ${child.inside === undefined ? "closed" : "open"}, Space changes that`);
+  }
+  return said.join(". ");
 }

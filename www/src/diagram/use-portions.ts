@@ -3,7 +3,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { type Item, itemsOf } from "./drawing.tsx";
+import { type Item, itemsOf } from "./items.ts";
 import type { Layout } from "./layout.ts";
 
 /** A drawing, or as much of it as there is. */
