@@ -234,10 +234,10 @@ test("current states are lit in children too, and what was taken is marked", () 
   ]);
   assert.deepEqual(lit(graph, marks, "ended"), []);
   assert.equal(marks.takenEdges.size, 1);
-  assert.deepEqual(marks.taken, ["approve in case: opened to settling"]);
+  assert.deepEqual(marks.taken, ["approve in return_case case: opened to settling"]);
   assert.match(
     summaryOf(graph, marks),
-    /^bundle: 11 states, .*Current: .*returning.*Taken: approve in case: opened to settling\.$/,
+    /^bundle: 11 states, .*Current: .*returning.*Taken: approve in return_case case: opened to settling\.$/,
   );
 });
 

@@ -324,7 +324,10 @@ test("the diagram", { skip }, async (t) => {
       .getByRole("note")
       .getByText("1100 states are too many to draw. This is all of it as text.")
       .waitFor();
-    await page.locator(".diagram-text").getByText("state_1099", { exact: true }).first().waitFor();
+    const text = page.getByRole("region", { name: "Diagram of large, text" });
+    await text.getByText("state_1", { exact: true }).first().waitFor();
+    await text.getByRole("button", { name: "Show all 1100 states" }).click();
+    await text.getByText("state_1099", { exact: true }).first().waitFor();
     quiet(opened);
     await opened.context.close();
   });

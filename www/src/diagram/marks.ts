@@ -32,14 +32,19 @@ export function marksOf(
   if (tree?.machine_id === graph.root.machine_id) marking.light(graph.root, tree, undefined);
   else marking.entities.set(entityKey(graph.root.machine_id, undefined), graph.root);
   marking.count(graph.root, counts);
-  for (const row of taken) marking.take(row);
+  for (const row of taken) {
+    marking.taken.push(takenText(row, graph.root.machine_id));
+    marking.take(row);
+  }
   return marking;
 }
 
-/** What a move was, in a sentence. */
-export function takenText({ region, from_state: from, to_state: to, event_type: type }: Taken): string {
-  const where = region === "_" ? "" : ` in ${region}`;
-  if (type === "$sub_cancel") return "The child was cancelled";
+/** What a move was, in a sentence; of another machine than the diagram's own, with its name. */
+function takenText(row: Taken, own: string): string {
+  const { machine_id: machine, region, from_state: from, to_state: to, event_type: type } = row;
+  const place = [machine === own ? "" : machine, region === "_" ? "" : region].filter((part) => part !== "");
+  const where = place.length === 0 ? "" : ` in ${place.join(" ")}`;
+  if (type === "$sub_cancel") return `The child was cancelled${where}`;
   if (type === "$sub_resume") return `Resumed${where}: ${to}`;
   const what =
     type === "$join"
@@ -101,7 +106,6 @@ class Marking implements Marks {
   }
 
   take(row: Taken): void {
-    this.taken.push(takenText(row));
     const machine =
       this.entities.get(entityKey(row.machine_id, row.entity_id)) ??
       this.entities.get(entityKey(row.machine_id, undefined));

@@ -3,7 +3,9 @@
 import "./text-twin.css";
 
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 
+import { Button } from "../parts/button.tsx";
 import type { EdgeNode, Graph, MachineNode, RegionNode, StateNode } from "./graph.ts";
 import type { Marks } from "./marks.ts";
 import { joinWords, lineWords, nameText, stateWords, summaryOf } from "./text.ts";
@@ -67,7 +69,12 @@ function MachineText({ machine, ...inside }: Inside & { machine: MachineNode }):
   );
 }
 
+/** More of a region are listed when asked for: so the page goes on answering. */
+const AT_ONCE = 300;
+
 function RegionText({ region, ...inside }: Inside & { region: RegionNode }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const states = all ? region.states : region.states.slice(0, AT_ONCE);
   const leaving = new Map<StateNode, EdgeNode[]>();
   for (const edge of region.edges) {
     const edges = leaving.get(edge.from) ?? [];
@@ -75,11 +82,16 @@ function RegionText({ region, ...inside }: Inside & { region: RegionNode }): JSX
     edges.push(edge);
   }
   return (
-    <ul class="diagram-text-states" role="list">
-      {region.states.map((state) => (
-        <StateText key={state.key} state={state} edges={leaving.get(state) ?? []} {...inside} />
-      ))}
-    </ul>
+    <>
+      <ul class="diagram-text-states" role="list">
+        {states.map((state) => (
+          <StateText key={state.key} state={state} edges={leaving.get(state) ?? []} {...inside} />
+        ))}
+      </ul>
+      {states.length < region.states.length && (
+        <Button onClick={() => setAll(true)}>Show all {region.states.length} states</Button>
+      )}
+    </>
   );
 }
 

@@ -33,9 +33,9 @@ export function useView(
   const now = useRef({ layout, marks });
   now.current = { layout, marks };
   const before = useRef<Layout>(undefined);
-  /** The view; and whether the user chose it: then it stays when the box changes. */
   const view = useRef<View>({ x: 0, y: 0, scale: 1 });
-  const chosen = useRef(false);
+  /** What the view is: as it opened, the whole, or what the user made of it, which stays when the box changes. */
+  const is = useRef<"opened" | "whole" | "chosen">("opened");
   const held = useRef<string>(undefined);
 
   const acts = useMemo(() => {
@@ -45,12 +45,17 @@ export function useView(
       content.current?.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
     };
     const choose = (next: View) => {
-      chosen.current = true;
+      is.current = "chosen";
       show(next);
     };
     const open = () => {
       const { layout: drawn, marks: lit } = now.current;
-      if (drawn === undefined || chosen.current) return;
+      // Where it is not seen, it has no size.
+      if (drawn === undefined || is.current === "chosen" || box().width === 0) return;
+      if (is.current === "whole") {
+        show(fitted(drawn, box()));
+        return;
+      }
       const key = [...drawn.states.keys()].find((state) => lit.lights.get(state) === "current");
       show(opening(drawn, box(), drawn.states.get(key ?? "")?.rect ?? drawn.initials[0]?.rect));
     };
@@ -59,9 +64,8 @@ export function useView(
       open,
       show,
       fit: () => {
-        if (now.current.layout === undefined) return;
-        show(fitted(now.current.layout, box()));
-        chosen.current = true;
+        is.current = "whole";
+        open();
       },
       zoom: (by: number, at?: Point) => {
         const { width, height } = box();
@@ -77,6 +81,7 @@ export function useView(
         return true;
       },
       reveal: (rect: Rect) => {
+        if (box().width === 0) return;
         const next = showing(view.current, rect, box());
         if (next.x !== view.current.x || next.y !== view.current.y) show(next);
       },
@@ -88,15 +93,15 @@ export function useView(
 
   useLayoutEffect(() => {
     const key = held.current;
-    const [was, is] = [before.current?.states.get(key ?? "")?.rect, layout?.states.get(key ?? "")?.rect];
+    const [was, will] = [before.current?.states.get(key ?? "")?.rect, layout?.states.get(key ?? "")?.rect];
     before.current = layout;
     held.current = undefined;
-    if (was === undefined || is === undefined || !chosen.current) {
+    if (was === undefined || will === undefined || is.current !== "chosen") {
       acts.open();
       return;
     }
     const { x, y, scale } = view.current;
-    acts.show({ scale, x: x + (was.x - is.x) * scale, y: y + (was.y - is.y) * scale });
+    acts.show({ scale, x: x + (was.x - will.x) * scale, y: y + (was.y - will.y) * scale });
   }, [layout]);
 
   useEffect(() => {
