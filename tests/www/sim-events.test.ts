@@ -50,8 +50,10 @@ const undoTo = async (page: Page, step: number): Promise<void> => {
 
 /** Writes a definition into the editor, instead of what is there. */
 async function write(page: Page, definition: object): Promise<void> {
-  const editor = page.getByRole("region", { name: "Definition" }).getByRole("textbox");
-  await editor.fill(JSON.stringify(definition, undefined, 2));
+  await page.getByRole("region", { name: "Definition" }).getByRole("textbox").focus();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(JSON.stringify(definition, undefined, 2));
 }
 
 test("events of the simulator", { skip }, async (t) => {

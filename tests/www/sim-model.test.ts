@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { effect } from "@preact/signals";
 import type { JsonDefinition } from "statewright";
 
 import { momentOf, spanOf } from "../../www/src/simulator/clock-time.ts";
@@ -246,6 +247,27 @@ test("each step knows the rows that it wrote over all entities, also those that 
     other.view.value?.steps.map(({ rows: own }) => own.length),
     [0, 0],
   );
+});
+
+test("of many steps that are loaded the rows are found beside, whatever is done meanwhile", async () => {
+  const model = modelOf(PERMIT);
+  for (let at = 0; at < 150; at += 1) {
+    model.act((session) => session.create("permit", `p-${at}`));
+    model.act((session) => session.send("permit", `p-${at}`, "grant"));
+  }
+  const other = new Model();
+  other.load({ definitions: [PERMIT], scenario: model.scenario() });
+  other.undo(200);
+  other.act((session) => session.send("permit", "permit-1", "grant"));
+  const rows = () => other.view.value?.steps.map(({ rows: own }) => own.length) ?? [];
+  await new Promise<void>((done) => {
+    effect(() => {
+      if (rows().filter((count) => count === 1).length === 100) done();
+    });
+  });
+  assert.deepEqual(rows().slice(0, 3), [0, 0, 1]);
+  assert.equal(rows().length, 201);
+  assert.equal(other.view.value?.taken[0]?.entity_id, "permit-1");
 });
 
 test("the entity that was chosen comes back with a redo", () => {

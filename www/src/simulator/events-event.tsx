@@ -115,7 +115,8 @@ export function EventItem(props: EventProps): JSX.Element {
       />
       {moves.length > 0 && (
         <p class="sim-event-reason" id={`${id}-reason`} aria-live={fields.length > 0 ? "polite" : "off"}>
-          {reason}
+          {/* Beside a form there is always a line, so that nothing jumps while it is filled in. */}
+          {reason ?? (fields.length > 0 && `Would move ${asked.explanation?.transition ?? "it"}`)}
         </p>
       )}
       {more && (
