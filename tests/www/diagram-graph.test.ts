@@ -13,7 +13,7 @@ import { cut, lineText, shownLines } from "../../www/src/diagram/sizes.ts";
 import { descriptionOf, summaryOf } from "../../www/src/diagram/text.ts";
 import type { Taken, Tree } from "../../www/src/diagram/tree.ts";
 import { fitted, opening, zoomed } from "../../www/src/diagram/viewport.ts";
-import { BUNDLE, FULFILMENT, HOSTILE, largeOf, ORDER } from "./diagram-machines.ts";
+import { BUNDLE, FULFILMENT, HOSTILE, largeOf, PURCHASE } from "./diagram-machines.ts";
 
 const NONE = { tree: undefined, taken: undefined, counts: undefined };
 
@@ -53,7 +53,7 @@ function played(
 }
 
 test("all that leads from one state to another is one edge, a line each", () => {
-  const { root, transitions } = shown(ORDER);
+  const { root, transitions } = shown(PURCHASE);
   assert.equal(transitions, 7);
   const [region] = root.regions;
   const written = region?.edges.map((edge) => [edge.from.name, edge.to.name, ...edge.lines.map(lineText)]);
@@ -73,7 +73,7 @@ test("all that leads from one state to another is one edge, a line each", () => 
     ["shipped", false, true],
     ["cancelled", false, true],
   ]);
-  assert.deepEqual(state(shown(ORDER), "paid").actions, ["event: order.paid"]);
+  assert.deepEqual(state(shown(PURCHASE), "paid").actions, ["event: order.paid"]);
 });
 
 test("of many lines at an edge the rest is counted", () => {
@@ -109,7 +109,7 @@ test("guards and delays read as the core writes them", () => {
     "14 d",
     "1500 ms",
   ]);
-  assert.match(defineMachine(ORDER).diagram("mermaid"), /amount ≥ 10/);
+  assert.match(defineMachine(PURCHASE).diagram("mermaid"), /amount ≥ 10/);
 });
 
 test("children stand inside of their states as far as they are known, and close and open", () => {
@@ -276,7 +276,7 @@ test("of joins the one that fired is marked", () => {
 });
 
 test("of the largest machines the shape is laid out, and every state has a way to it", () => {
-  assert.equal(asideOf(shown(ORDER)).size, 0);
+  assert.equal(asideOf(shown(PURCHASE)).size, 0);
   const graph = shown(largeOf(200, 600));
   const [region] = graph.root.regions;
   assert.ok(region);

@@ -5,8 +5,8 @@ import type { JsonDefinition, Scenario, ScenarioStep } from "statewright";
 import { encode } from "../../www/src/simulator/share/link.ts";
 
 /** A flat machine with a guard, a timeout beside an event, a self-transition, a way back and actions. */
-export const ORDER: JsonDefinition = {
-  machine_id: "order",
+export const PURCHASE: JsonDefinition = {
+  machine_id: "purchase",
   states: ["placed", "paid", "packed", "shipped", "cancelled"],
   initial_state: "placed",
   transitions: [

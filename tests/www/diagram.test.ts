@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { defineMachine } from "statewright";
 
-import { BUNDLE, FULFILMENT, HOSTILE, largeOf, linkTo, ORDER, sent } from "./diagram-machines.ts";
+import { BUNDLE, FULFILMENT, HOSTILE, largeOf, linkTo, PURCHASE, sent } from "./diagram-machines.ts";
 import { quiet, skip, type Stage, stage, TENANT } from "./support.ts";
 
 const drawing = (page: Page): Locator => page.getByRole("group", { name: /, drawing$/ });
@@ -54,11 +54,18 @@ async function saved(page: Page, what: string): Promise<{ name: string; content:
 
 test("the diagram", { skip }, async (t) => {
   const on = await stage();
+  const opened = await on.open();
+  const { page } = opened;
+  /** Opens a link in the page that most of the tests share, and waits for the drawing. */
+  const go = async (link: string, machine: string): Promise<void> => {
+    await page.evaluate((fragment) => {
+      location.hash = fragment;
+    }, link);
+    await drawn(page, machine);
+  };
 
   await t.test("shows states, transitions, guards and timeouts, and what was just taken", async () => {
-    const opened = await on.open(await linkTo([ORDER]));
-    const { page } = opened;
-    await drawn(page, "order");
+    await go(await linkTo([PURCHASE]), "purchase");
     const texts = await written(page);
     for (const text of [
       "placed",
@@ -90,13 +97,10 @@ test("the diagram", { skip }, async (t) => {
       .waitFor({ state: "attached" });
     assert.deepEqual(await state(page, "packed").boundingBox(), before);
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("shows regions side by side, broadcasts, and joins as they fire", async () => {
-    const opened = await on.open(await linkTo([FULFILMENT], sent("fulfilment", "pay")));
-    const { page } = opened;
-    await drawn(page, "fulfilment");
+    await go(await linkTo([FULFILMENT], sent("fulfilment", "pay")), "fulfilment");
     const regions = await drawing(page).locator(".diagram-region-box").all();
     const [payment, goods] = await Promise.all(regions.map((region) => region.boundingBox()));
     assert.ok(payment && goods && payment.x + payment.width < goods.x);
@@ -116,15 +120,12 @@ test("the diagram", { skip }, async (t) => {
       .filter({ hasText: "A join in goods: packed to sent" })
       .waitFor({ state: "attached" });
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("shows children inside of their states, open and closed, live and ended", async () => {
     const target = [{ state: "returning" }];
     const steps = [sent("bundle", "return"), sent("bundle", "approve", {}, target)];
-    const opened = await on.open(await linkTo(BUNDLE, ...steps));
-    const { page } = opened;
-    await drawn(page, "bundle");
+    await go(await linkTo(BUNDLE, ...steps), "bundle");
     assert.deepEqual(await current(page), ["observing", "open", "returning", "settling"]);
     const [outer, inner] = [
       await state(page, "returning").boundingBox(),
@@ -156,13 +157,10 @@ test("the diagram", { skip }, async (t) => {
     assert.ok((await written(page)).includes("return_case (cancelled)"));
     await state(page, /^open, region deadline, where it ended/).waitFor();
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("is walked through, moved and enlarged by keys, wheel and dragging", async () => {
-    const opened = await on.open(await linkTo([ORDER]));
-    const { page } = opened;
-    await drawn(page, "order");
+    await go(await linkTo([{ ...PURCHASE, machine_id: "walked" }]), "walked");
     await drawing(page).focus();
     await page.keyboard.press("Tab");
     assert.equal(
@@ -206,18 +204,14 @@ test("the diagram", { skip }, async (t) => {
     await tool(page, "Zoom in").click();
     assert.ok((await at()).width > start.width);
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("has a text twin, and says what it shows", async () => {
-    const opened = await on.open(
-      await linkTo([FULFILMENT], sent("fulfilment", "pay"), sent("fulfilment", "pack")),
-    );
-    const { page } = opened;
-    await drawn(page, "fulfilment");
+    const spoken = { ...FULFILMENT, machine_id: "said" };
+    await go(await linkTo([spoken], sent("said", "pay"), sent("said", "pack")), "said");
     assert.match(
       await description(page, await drawing(page).getAttribute("aria-label")),
-      /^fulfilment: 2 regions, 7 states, 5 transitions, 2 joins\. Current: payment captured; goods sent\. Taken: pack in goods: picking to packed\. Taken: A join in goods: packed to sent\./,
+      /^said: 2 regions, 7 states, 5 transitions, 2 joins\. Current: payment captured; goods sent\. Taken: pack in goods: picking to packed\. Taken: A join in goods: packed to sent\./,
     );
     await tool(page, "Show as text").click();
     const read = await page.getByRole("region", { name: /, text$/ }).ariaSnapshot();
@@ -235,19 +229,18 @@ test("the diagram", { skip }, async (t) => {
     }
     assert.equal(await drawing(page).count(), 0);
     await tool(page, "Show as text").click();
-    await drawn(page, "fulfilment");
+    await drawn(page, "said");
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("is saved as SVG, PNG and Mermaid", async () => {
-    const opened = await on.open(await linkTo([ORDER], sent("order", "pay", { amount: 12 })), {
+    const opened = await on.open(await linkTo([PURCHASE], sent("purchase", "pay", { amount: 12 })), {
       colorScheme: "dark",
     });
     const { page } = opened;
-    await drawn(page, "order");
+    await drawn(page, "purchase");
     const svg = await saved(page, "SVG");
-    assert.equal(svg.name, "order.svg");
+    assert.equal(svg.name, "purchase.svg");
     const text = svg.content.toString("utf8");
     const parsed = await page.evaluate((source) => {
       const file = new DOMParser().parseFromString(source, "image/svg+xml");
@@ -267,7 +260,7 @@ test("the diagram", { skip }, async (t) => {
     assert.doesNotMatch(text, /var\(|url\(|https?:(?!\/\/www\.w3\.org)/);
 
     const png = await saved(page, "PNG");
-    assert.equal(png.name, "order.png");
+    assert.equal(png.name, "purchase.png");
     const picture = PNG.sync.read(png.content);
     assert.deepEqual(
       [picture.width, picture.height],
@@ -278,8 +271,8 @@ test("the diagram", { skip }, async (t) => {
     assert.ok(colours.has(0x161d28ff) && colours.size > 10, `${colours.size} colours`);
 
     const mermaid = await saved(page, "Mermaid");
-    assert.equal(mermaid.name, "order.mmd");
-    const machine = defineMachine(ORDER);
+    assert.equal(mermaid.name, "purchase.mmd");
+    const machine = defineMachine(PURCHASE);
     const [plain, lit] = [machine.diagram("mermaid"), mermaid.content.toString("utf8")];
     assert.ok(lit.startsWith(plain.trimEnd().slice(0, 200)), lit.slice(0, 400));
     quiet(opened);
@@ -287,9 +280,7 @@ test("the diagram", { skip }, async (t) => {
   });
 
   await t.test("shows hostile names as text", async () => {
-    const opened = await on.open(await linkTo([HOSTILE]));
-    const { page } = opened;
-    await drawn(page, HOSTILE.machine_id);
+    await go(await linkTo([HOSTILE]), HOSTILE.machine_id);
     const texts = await written(page);
     for (const text of [
       "__proto__",
@@ -313,13 +304,15 @@ test("the diagram", { skip }, async (t) => {
     assert.equal(faults, 0);
     await tool(page, "Show as text").click();
     await page.locator(".diagram-text").getByText("</svg><script>alert(1)</script>").first().waitFor();
+    await tool(page, "Show as text").click();
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("says of too many states that they are not drawn, and gives the text", async () => {
-    const opened = await on.open(await linkTo([largeOf(1100, 1200)]));
-    const { page } = opened;
+    const link = await linkTo([largeOf(1100, 1200)]);
+    await page.evaluate((fragment) => {
+      location.hash = fragment;
+    }, link);
     await page
       .getByRole("note")
       .getByText("1100 states are too many to draw. This is all of it as text.")
@@ -329,20 +322,19 @@ test("the diagram", { skip }, async (t) => {
     await text.getByRole("button", { name: "Show all 1100 states" }).click();
     await text.getByText("state_1099", { exact: true }).first().waitFor();
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("says that it cannot be drawn, gives the text, and tries again", async () => {
     const opened = await on.open("#/console");
     const { page } = opened;
     await page.route("**/elk-worker*", (route) => route.abort());
-    await page.goto(`${on.url}/${await linkTo([ORDER])}`);
+    await page.goto(`${on.url}/${await linkTo([PURCHASE])}`);
     const alert = page.getByRole("alert").filter({ hasText: "The diagram could not be drawn" });
     await alert.waitFor();
     await page.locator(".diagram-text").getByText("on pay if amount ≥ 10 to paid").waitFor();
     await page.unroute("**/elk-worker*");
     await alert.getByRole("button", { name: "Try again" }).click();
-    await drawn(page, "order");
+    await drawn(page, "purchase");
     await alert.waitFor({ state: "detached" });
     // The browser tells of the file that did not come.
     assert.deepEqual(
@@ -353,9 +345,7 @@ test("the diagram", { skip }, async (t) => {
   });
 
   await t.test("brings what is entered into sight", async () => {
-    const opened = await on.open(await linkTo([largeOf(60, 59)]));
-    const { page } = opened;
-    await drawn(page, "large");
+    await go(await linkTo([{ ...largeOf(60, 59), machine_id: "long" }]), "long");
     await drawing(page).focus();
     for (let presses = 0; presses < 12; presses += 1) await page.keyboard.press("+");
     const box = (await drawing(page).boundingBox()) ?? assert.fail();
@@ -364,7 +354,6 @@ test("the diagram", { skip }, async (t) => {
     const entered = (await state(page, "state_1").boundingBox()) ?? assert.fail();
     assert.ok(entered.x >= box.x && entered.y >= box.y && entered.y < box.y + box.height);
     quiet(opened);
-    await opened.context.close();
   });
 
   await t.test("fits 360 pixels without a sideways scroll", async () => {
@@ -386,15 +375,15 @@ test("the diagram", { skip }, async (t) => {
 async function counts(on: Stage): Promise<void> {
   const { service } = on;
   const headers = { "X-Tenant-Id": TENANT };
-  await service.call("POST", "/api/machines", { body: ORDER, headers });
+  await service.call("POST", "/api/machines", { body: PURCHASE, headers });
   for (const entity_id of ["o-1", "o-2", "o-3"]) {
-    await service.call("POST", "/api/machines/order/entities", { body: { entity_id }, headers });
+    await service.call("POST", "/api/machines/purchase/entities", { body: { entity_id }, headers });
   }
   const opened = await on.open();
   const { page } = opened;
   await on.signIn(page);
-  await page.getByRole("link", { name: "order", exact: true }).click();
-  await drawn(page, "order");
+  await page.getByRole("link", { name: "purchase", exact: true }).click();
+  await drawn(page, "purchase");
   await state(page, "placed, 3 entities, initial").waitFor();
   assert.deepEqual(await drawing(page).locator(".diagram-count text").allTextContents(), ["3"]);
   await state(page, "placed").focus();
