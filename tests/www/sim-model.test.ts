@@ -382,6 +382,29 @@ test("events are grouped by who takes them, and the others are listed", () => {
   );
 });
 
+test("an event for a legacy child is sent to its parent, before the child is there and after", () => {
+  const model = modelOf({ ...PROJECT, sub_machines: { asking: { machine_id: "permit" } } }, PERMIT);
+  model.act((session) => session.send("project", "project-1", "ask"));
+  const offers = () => {
+    const { view, subject } = { view: model.view.value, subject: model.subject.value };
+    assert.ok(view && subject);
+    return groupsOf(view.events, subject, view.entities).flatMap(({ offers: own }) => own);
+  };
+  const to = { machine_id: "project", entity_id: "project-1" };
+  assert.deepEqual(
+    offers().map(({ event_type, address, unmade }) => ({ event_type, address, unmade })),
+    [{ event_type: "grant", address: { to }, unmade: true }],
+  );
+  model.act((session) => session.send("project", "project-1", "grant"));
+  assert.equal(model.view.value?.entities.length, 2);
+  // The child stands first by its name; the parent is looked at all the same.
+  assert.deepEqual(model.subject.value, to);
+  assert.deepEqual(
+    model.view.value?.forest.map(({ entity_id, children }) => [entity_id, children?.length]),
+    [["project-1", 1]],
+  );
+});
+
 test("spans and moments are read as people write them", () => {
   const spans = ["90 s", "2 h 30 min", "1.5d", "500ms", "1w", "", "5", "-1 s", "2 moons", "h", "0 s"];
   assert.deepEqual(spans.map(spanOf), [

@@ -62,7 +62,7 @@ export function EventItem(props: EventProps): JSX.Element {
   const view = model.view.value;
   const asked = useMemo(() => explained(model, of, address, event, unmade), [view, draft.value, address]);
   const isOdd = problems.size > 0 || at.problem !== undefined || expected.problem !== undefined;
-  const reason = isOdd ? "Correct what is typed first" : asked.reason;
+  const reason = isOdd ? "Correct what is typed first" : unmade ? askedOfNobody(asked, moves) : asked.reason;
   const send = () => {
     if (reason !== undefined) return;
     const { machine_id, entity_id } = address.to;
@@ -126,6 +126,12 @@ export function EventItem(props: EventProps): JSX.Element {
       )}
     </li>
   );
+}
+
+/** Of an entity that is not made yet nothing more is known than its guards. */
+function askedOfNobody({ reason }: Asked, moves: EventProps["moves"]): string | undefined {
+  const conditions = moves.flatMap(({ when }) => (when === undefined ? [] : [when]));
+  return reason === undefined || conditions.length === 0 ? reason : `Only if ${conditions.join(", or ")}`;
 }
 
 function moveText({ from, to, when }: EventProps["moves"][number]): string {

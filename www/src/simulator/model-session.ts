@@ -9,7 +9,7 @@ import {
 } from "statewright";
 
 import { NewRows } from "./model-rows.ts";
-import { type StepView, type Subject, type View, viewOf } from "./model-view.ts";
+import { forestOf, type StepView, type Subject, type View, viewOf } from "./model-view.ts";
 
 /** Of so many steps that are loaded, the rows are found at once; of more, while the page has nothing else to do. */
 const AT_ONCE = 100;
@@ -175,6 +175,12 @@ export class Session {
       rows: this.#rows[index] ?? [],
     }));
     return viewOf(this.simulation, subject, steps, this.#done);
+  }
+
+  /** The entity that is looked at where none is chosen: the first that is nobody's child. */
+  first(): Subject | undefined {
+    const [first] = forestOf(this.simulation, this.simulation.entities());
+    return first && { machine_id: first.machine_id, entity_id: first.entity_id };
   }
 
   /** Frees its memory. */

@@ -56,12 +56,6 @@ export function keyOf({ machine_id, entity_id }: Subject): string {
   return JSON.stringify([machine_id, entity_id]);
 }
 
-/** The entity that is looked at where none is chosen: the first that is nobody's child. */
-export function firstOf(entities: readonly SimulatedEntity[]): Subject | undefined {
-  const first = entities.find(({ instance }) => instance === undefined) ?? entities[0];
-  return first && { machine_id: first.machine_id, entity_id: first.entity_id };
-}
-
 /** Gives what is read when it is first asked for. */
 function once<T>(read: () => T): () => T {
   let known: { readonly value: T } | undefined;
@@ -101,7 +95,7 @@ export function viewOf(
 }
 
 /** The trees of all entities that stand in no other's. */
-function forestOf(simulation: Simulation, entities: readonly SimulatedEntity[]): readonly Tree[] {
+export function forestOf(simulation: Simulation, entities: readonly SimulatedEntity[]): readonly Tree[] {
   const trees: Tree[] = entities
     .filter(({ instance }) => instance === undefined)
     .map(({ machine_id, entity_id }) => simulation.tree(machine_id, entity_id));

@@ -16,7 +16,7 @@ import { EXAMPLES } from "../examples/index.ts";
 import { type Doc, Documents, rootsOf } from "./model-documents.ts";
 import { replayed } from "./model-replay.ts";
 import { Session } from "./model-session.ts";
-import { firstOf, type Subject, type View } from "./model-view.ts";
+import { keyOf, type Subject, type View } from "./model-view.ts";
 
 export type { Doc } from "./model-documents.ts";
 export type { StepView, Subject, View } from "./model-view.ts";
@@ -228,17 +228,14 @@ export class Model {
 
   /** What stands has changed: it is read again, and where the chosen entity is gone, another is shown. */
   #refresh(): void {
-    const entities = this.#session?.simulation.entities() ?? [];
-    const wanted = this.#wanted;
-    const there = entities.some(
-      ({ machine_id, entity_id }) => machine_id === wanted?.machine_id && entity_id === wanted.entity_id,
-    );
-    this.#fallback = there ? undefined : firstOf(entities);
-    const next = there ? wanted : this.#fallback;
+    const names = new Set(this.#session?.simulation.entities().map(keyOf));
     const { value } = this.subject;
-    if (next?.machine_id !== value?.machine_id || next?.entity_id !== value?.entity_id) {
+    const there = [this.#wanted, value].find((subject) => subject !== undefined && names.has(keyOf(subject)));
+    const next = there ?? this.#session?.first();
+    if (next === undefined || value === undefined || keyOf(next) !== keyOf(value)) {
+      if (next !== this.#wanted) this.#fallback = next;
       this.subject.value = next;
-    } else if (!there) this.#fallback = value;
+    }
     this.#version.value += 1;
   }
 

@@ -5,13 +5,13 @@ import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { SimulatedEntity } from "statewright";
 
+import type { Tree } from "../diagram/diagram.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { NewEntity } from "./entity-new.tsx";
 import type { Model } from "./model.ts";
+import { keyOf, type View } from "./model-view.ts";
 import { stepText } from "./step-text.ts";
 import { statesText } from "./why-text.ts";
-
-const keyOf = (machine: string, entity: string): string => JSON.stringify([machine, entity]);
 
 export interface SubjectProps {
   readonly model: Model;
@@ -26,7 +26,7 @@ export function SubjectPane({ model, running, onUndo, onRedo }: SubjectProps): J
   const [making, setMaking] = useState(false);
   const view = model.view.value;
   const subject = model.subject.value;
-  const entities = inTrees(view?.entities ?? []);
+  const entities = view === undefined ? [] : inTrees(view);
   const shown = entities.find(
     ({ entity }) => entity.machine_id === subject?.machine_id && entity.entity_id === subject.entity_id,
   )?.entity;
@@ -36,7 +36,7 @@ export function SubjectPane({ model, running, onUndo, onRedo }: SubjectProps): J
         <label for={id}>Entity</label>
         <select
           id={id}
-          value={subject === undefined ? "" : keyOf(subject.machine_id, subject.entity_id)}
+          value={subject === undefined ? "" : keyOf(subject)}
           onChange={({ currentTarget }) => {
             const chosen = entities[currentTarget.selectedIndex]?.entity;
             if (chosen === undefined) return;
@@ -45,10 +45,7 @@ export function SubjectPane({ model, running, onUndo, onRedo }: SubjectProps): J
         >
           {entities.length === 0 && <option value="">none</option>}
           {entities.map(({ entity, depth }) => (
-            <option
-              key={keyOf(entity.machine_id, entity.entity_id)}
-              value={keyOf(entity.machine_id, entity.entity_id)}
-            >
+            <option key={keyOf(entity)} value={keyOf(entity)}>
               {optionText(entity, depth)}
             </option>
           ))}
@@ -107,23 +104,12 @@ function optionText(
 }
 
 /** Entities with their children below them. */
-function inTrees(
-  entities: readonly SimulatedEntity[],
-): readonly { readonly entity: SimulatedEntity; readonly depth: number }[] {
-  const children = new Map<string, SimulatedEntity[]>();
-  const roots: SimulatedEntity[] = [];
-  const names = new Set(entities.map(({ machine_id, entity_id }) => keyOf(machine_id, entity_id)));
-  for (const entity of entities) {
-    const parent = entity.instance?.path.at(-1);
-    const key = parent && keyOf(parent.machine_id, parent.entity_id);
-    if (key === undefined || !names.has(key)) roots.push(entity);
-    else children.set(key, [...(children.get(key) ?? []), entity]);
-  }
-  const below = (entity: SimulatedEntity, depth: number): { entity: SimulatedEntity; depth: number }[] => [
-    { entity, depth },
-    ...(children.get(keyOf(entity.machine_id, entity.entity_id)) ?? []).flatMap((child) =>
-      below(child, depth + 1),
-    ),
-  ];
-  return roots.flatMap((root) => below(root, 0));
+function inTrees(view: View): readonly { readonly entity: SimulatedEntity; readonly depth: number }[] {
+  const known = new Map(view.entities.map((entity) => [keyOf(entity), entity]));
+  const below = (tree: Tree, depth: number): { entity: SimulatedEntity; depth: number }[] => {
+    const entity = known.get(keyOf(tree));
+    const children = (tree.children ?? []).flatMap((child) => below(child, depth + 1));
+    return entity === undefined ? children : [{ entity, depth }, ...children];
+  };
+  return view.forest.flatMap((tree) => below(tree, 0));
 }
