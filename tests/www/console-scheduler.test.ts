@@ -135,17 +135,17 @@ test(
     await page.getByText("1 timer is parked:").waitFor();
     const row = table("Parked timers").getByRole("row", { name: /p-1/ });
     await row.getByText(/NOT_FOUND: there is no machine `nowhere`/).waitFor();
-    await row.getByRole("link", { name: "p-1" }).click();
-    await page.getByRole("heading", { level: 1, name: "p-1" }).waitFor();
-    assert.match(page.url(), /entity\/parking\/p-1\/timers$/);
-    await visit();
-
     await on.service.register({
       machine_id: "nowhere",
       states: ["at"],
       initial_state: "at",
       transitions: [],
     });
+    await row.getByRole("link", { name: "p-1" }).click();
+    await page.getByRole("heading", { level: 1, name: "p-1" }).waitFor();
+    assert.match(page.url(), /entity\/parking\/p-1\/timers$/);
+    await visit();
+
     await row.getByRole("button", { name: "Release" }).click();
     const asked = page.getByRole("dialog", { name: "Release the timer?" });
     await asked.getByText(/tries 1 parked timer of p-1 again/).waitFor();
