@@ -167,7 +167,9 @@ class Asking {
     const icon = actions.length > 0 ? ICON : 0;
     const wide = Math.max(72, this.#measure(cut(name, NAME_LENGTH), "state") + 36 + icon);
     if (child === undefined) return { id: key, width: Math.ceil(wide), height: STATE_HEIGHT };
-    const heading = this.#measure(cut(child.machine_id, NAME_LENGTH), "heading") + 34 + icon;
+    // Beside the machine: how it ended.
+    const machine = `${cut(child.machine_id, NAME_LENGTH)}${child.managed ? " (cancelled)" : ""}`;
+    const heading = this.#measure(machine, "heading") + 28 + icon;
     // Beside the name: what opens and closes it.
     const width = Math.max(wide + 28, heading);
     if (child.inside === undefined) return { id: key, width: Math.ceil(width), height: COMPOUND_HEAD };

@@ -56,8 +56,7 @@ export function useView(
         show(fitted(drawn, box()));
         return;
       }
-      const key = [...drawn.states.keys()].find((state) => lit.lights.get(state) === "current");
-      show(opening(drawn, box(), drawn.states.get(key ?? "")?.rect ?? drawn.initials[0]?.rect));
+      show(opening(drawn, box(), mattersOf(drawn, lit)));
     };
     return {
       box,
@@ -117,4 +116,11 @@ export function useView(
   }, []);
 
   return useMemo(() => ({ content, ...acts }), []);
+}
+
+/** What is to be seen of a drawing that cannot be seen whole: where the last move led, what is current, or where it begins. */
+function mattersOf({ edges, states, initials }: Layout, { takenEdges, lights }: Marks): Rect | undefined {
+  const taken = edges.findLast(({ of }) => takenEdges.has(of.key))?.of.to.key;
+  const current = taken ?? [...states.keys()].find((key) => lights.get(key) === "current");
+  return current === undefined ? initials[0]?.rect : states.get(current)?.rect;
 }
