@@ -53,7 +53,7 @@ async function use(page: Page): Promise<void> {
   await views.getByText("Console").click();
   await page.getByLabel("Tenant").waitFor();
   await views.getByText("Simulator").click();
-  await page.getByRole("img", { name: /^delivered\b/ }).waitFor();
+  await page.locator("svg text", { hasText: /^delivered$/ }).waitFor();
   await page.getByRole("button", { name: /^ship\b/ }).click();
   await page.getByRole("tabpanel").getByText("Sent ship").first().waitFor();
 }

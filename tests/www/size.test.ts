@@ -52,7 +52,7 @@ test(
     page.on("worker", (worker) => inWorkers.push(new URL(worker.url()).pathname));
     await page.goto(`${on.url}/`);
     await page.getByRole("button", { name: /^ship\b/ }).waitFor();
-    await page.getByRole("img", { name: /^delivered\b/ }).waitFor();
+    await page.locator("svg text", { hasText: /^delivered$/ }).waitFor();
 
     const script = weighed(paths, ".js");
     const style = weighed(paths, ".css");
