@@ -451,22 +451,24 @@ test("a clock that runs makes one step of quiet time, and one of each firing", (
   assert.match(runner.stopped.value ?? "", /No timer/);
 
   press(model);
+  const begin = model.view.value?.now ?? 0;
+  const passed = () => (model.view.value?.now ?? 0) - begin;
   runner.speed.value = 10;
   runner.start();
   for (let tick = 0; tick < 20; tick += 1) ticks.pass(250);
-  assert.equal(model.view.value?.now, 50_000);
+  assert.equal(passed(), 50_000);
   assert.equal(model.view.value?.steps.length, 3);
   press(model);
   ticks.pass(250);
   assert.equal(model.view.value?.steps.length, 5);
   ticks.isHidden = true;
   ticks.pass(60_000);
-  assert.equal(model.view.value?.now, 52_500);
+  assert.equal(passed(), 52_500);
   ticks.isHidden = false;
   for (let tick = 0; tick < 40; tick += 1) ticks.pass(250);
   // The second press began the minute anew: it fired at its own time, and nothing is left.
   assert.equal(stateOf(model), "off");
-  assert.equal(model.view.value?.now, 110_000);
+  assert.equal(passed(), 110_000);
   assert.equal(runner.running.value, false);
   assert.match(runner.stopped.value ?? "", /Nothing is left/);
   assert.deepEqual(

@@ -40,8 +40,13 @@ class Noted extends Simulation {
   }
 }
 
+/** What the clock of a new simulation reads: times that people know, without seconds that they would have to read. */
+function thisMinute(): number {
+  return Math.floor(Date.now() / 60_000) * 60_000;
+}
+
 function begun(machines: readonly AnyMachine[], beginning: Beginning | undefined): Noted {
-  const { start = 0, tenant, deliver } = beginning ?? {};
+  const { start = 0, tenant, deliver } = beginning ?? { start: thisMinute() };
   return new Noted(machines, {
     now: start,
     ...(tenant === undefined ? {} : { tenant }),
