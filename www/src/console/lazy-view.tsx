@@ -1,6 +1,7 @@
 import { type ComponentType, createElement, type JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import { Boundary } from "../parts/boundary.tsx";
 import { Button } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 
@@ -24,7 +25,7 @@ export function lazyView<Props extends object>(
         (error: unknown) => setFailed(error),
       );
     }, [tries]);
-    if (loaded !== undefined) return createElement(loaded, props);
+    if (loaded !== undefined) return <Boundary name={name}>{createElement(loaded, props)}</Boundary>;
     if (failed === undefined) return <p class="loading">Loading {name}…</p>;
     return (
       <div class="stack">

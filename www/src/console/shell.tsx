@@ -2,6 +2,7 @@ import { Boxes, LogOut, Search, Send, Timer, Users, Webhook } from "lucide";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { Boundary } from "../parts/boundary.tsx";
 import { Button } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
@@ -64,7 +65,9 @@ export function Shell({ at, view, children }: ShellProps): JSX.Element {
         <Who at={at} />
       </div>
       <div class="con-main">
-        <LiveBar at={at} />
+        <Boundary name="when this was read" of={view}>
+          <LiveBar at={at} />
+        </Boundary>
         <div class="con-view" ref={content} tabIndex={-1}>
           {children}
         </div>

@@ -2,6 +2,7 @@ import { type ComponentType, type JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { messageOf } from "./failure.tsx";
+import { Boundary } from "./boundary.tsx";
 import { Button } from "./button.tsx";
 
 /** A view that is loaded when it is first shown. A load that fails can be tried again. */
@@ -19,7 +20,13 @@ export function Lazy({ load, name }: { load: () => Promise<ComponentType>; name:
     };
   }, [tries]);
   const { View, failed } = view;
-  if (View !== undefined) return <View />;
+  if (View !== undefined) {
+    return (
+      <Boundary name={name}>
+        <View />
+      </Boundary>
+    );
+  }
   if (failed === undefined) return <p class="loading">Loading {name}…</p>;
   return (
     <div class="notice notice-error" role="alert">

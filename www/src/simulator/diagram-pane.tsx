@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import { Diagram, type Place } from "../diagram/diagram.tsx";
+import { Boundary } from "../parts/boundary.tsx";
 import type { Revealed } from "./definition-pane.tsx";
 import type { Model } from "./model.ts";
 
@@ -29,15 +30,17 @@ export function DiagramPane({ model, onState }: DiagramPaneProps): JSX.Element {
   const view = model.view.value;
   if (definition === undefined) return <p class="empty">There is no machine without faults yet.</p>;
   return (
-    <Diagram
-      definition={definition}
-      machines={definitions}
-      {...(view?.tree === undefined ? {} : { tree: view.tree })}
-      taken={view?.taken ?? []}
-      onState={onState}
-      mermaid={() => model.mermaid()}
-      label={`Diagram of ${definition.machine_id}`}
-      name={definition.machine_id}
-    />
+    <Boundary name="the diagram" of={definitions}>
+      <Diagram
+        definition={definition}
+        machines={definitions}
+        {...(view?.tree === undefined ? {} : { tree: view.tree })}
+        taken={view?.taken ?? []}
+        onState={onState}
+        mermaid={() => model.mermaid()}
+        label={`Diagram of ${definition.machine_id}`}
+        name={definition.machine_id}
+      />
+    </Boundary>
   );
 }

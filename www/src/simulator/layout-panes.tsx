@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
+import { Boundary } from "../parts/boundary.tsx";
 import { SIZES } from "./layout-sizes.ts";
 import { Splitter } from "./layout-splitter.tsx";
 
@@ -51,7 +52,7 @@ export function Panes(props: PanesProps): JSX.Element {
       hidden={narrow && shown !== name}
       {...(narrow ? { role: "tabpanel" as const, "aria-labelledby": `${id}-tab-${name}` } : {})}
     >
-      {content}
+      <Boundary name={`the ${name}`}>{content}</Boundary>
     </div>
   );
   const columns = `minmax(14rem, ${left.value.value}%) auto minmax(0, 1fr) auto minmax(19rem, ${right.value.value}%)`;

@@ -3,6 +3,7 @@ import "./entity.css";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { Boundary } from "../../parts/boundary.tsx";
 import { codeOf, Failure } from "../../parts/failure.tsx";
 import { type Tab, Tabs } from "../../parts/tabs.tsx";
 import { type Family, readFamily, withinTree } from "../fork/definitions.ts";
@@ -106,7 +107,11 @@ export function EntityView({ machine, entity }: { machine: string; entity: strin
               onSelect={(id) => replacePlace(["entity", machine, entity, id])}
             />
           </div>
-          {found !== undefined && <SendPanel subject={subject} tree={found.tree} definitions={definitions} />}
+          {found !== undefined && (
+            <Boundary name="what it can do">
+              <SendPanel subject={subject} tree={found.tree} definitions={definitions} />
+            </Boundary>
+          )}
         </div>
       )}
     </div>
