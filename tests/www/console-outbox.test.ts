@@ -302,6 +302,33 @@ test("what is made after the count is left alone; a danger is told as one", { sk
   sink.reply = reply;
 });
 
+test(
+  "a refusal of many is told in the service's words, and a question gives the focus back",
+  { skip },
+  async () => {
+    await turned(on.service, "refused-5", "dead");
+    await visit();
+    await count(/^1 dead/).waitFor();
+    await button("Redrive dead effects…").focus();
+    await page.keyboard.press("Enter");
+    await question("Redrive 1 dead effect?").waitFor();
+    await page.keyboard.press("Escape");
+    await question("Redrive 1 dead effect?").waitFor({ state: "detached" });
+    assert.match(await page.evaluate(() => document.activeElement?.textContent ?? ""), /^Redrive dead/);
+
+    const error = { code: "STATE_STORE", message: "the database is away", retry: true };
+    await page.route("**/api/outbox/redrive", (route) => route.fulfill({ status: 503, json: { error } }));
+    await page.keyboard.press("Enter");
+    await question("Redrive 1 dead effect?").getByRole("button", { name: "Redrive", exact: true }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("STATE_STORE").waitFor();
+    await alert.getByText("the database is away").waitFor();
+    await alert.getByText("Could not go on: no effect is known to have changed").waitFor();
+    await page.unroute("**/api/outbox/redrive");
+    refusedWith(opened, 503);
+  },
+);
+
 test("a long list comes in parts", { skip }, async () => {
   const events = Array.from({ length: 60 }, (_, at) => ({
     event_type: "turn",

@@ -164,7 +164,7 @@ test("what comes is counted, and a wrong signature is told as what it mostly is"
   assert.equal((await hook({ "x-signature": "00" })).status, 401);
   await visit("sources/shop");
   await button("Refresh now").click();
-  const came = page.getByRole("region", { name: "What came" }).last();
+  const came = page.getByRole("region", { name: "What came" });
   await came.getByRole("row", { name: /^applied 1/ }).waitFor();
   await came.getByRole("row", { name: /^duplicate 1/ }).waitFor();
   await came.getByRole("row", { name: /^bad_signature 1/ }).waitFor();

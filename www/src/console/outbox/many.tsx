@@ -12,7 +12,7 @@ import { client } from "../service.ts";
 import { type Asked, type Filters, queryOf, type Status } from "./filters.ts";
 import type { Outbox } from "./reading.ts";
 import { type Step, sweep, tally, type Tally } from "./sweep.ts";
-import { effects, whose } from "./words.ts";
+import { bounded, effects, whose } from "./words.ts";
 
 /** Something that can be done about all effects of a status that fit the filters. */
 interface Act {
@@ -71,26 +71,23 @@ export function ManyActions({
   filters: Filters;
   counts: Outbox["counts"];
 }): JSX.Element | null {
-  const { busy, error, run } = useActing();
-  const [doing, setDoing] = useState<{ readonly act: Act; readonly changed: number }>();
-  const [result, setResult] = useState("");
+  const { error, run } = useActing();
+  const [said, setSaid] = useState("");
+  const [changed, setChanged] = useState(0);
   const acts = actsOf(filters.status);
-
-  const count = (act: Act, filter: Asked): Promise<Tally> =>
-    tally(
-      client()
-        .outbox.list({ ...filter, status: act.status, limit: 1000 })
-        .pages(),
-    );
 
   const start = (act: Act) =>
     run(async () => {
-      setResult("");
-      setDoing({ act, changed: 0 });
+      setChanged(0);
+      setSaid("Counting what fits…");
       const asked = { ...queryOf(filters, Date.now()), status: act.status };
-      const found = await count(act, asked);
+      const found = await tally(
+        client()
+          .outbox.list({ ...asked, limit: 1000 })
+          .pages(),
+      ).finally(() => setSaid(""));
       if (found.count === 0) {
-        setResult(
+        setSaid(
           found.more ? "None was found among those that were looked at." : `No ${act.status} effect fits.`,
         );
         return;
@@ -98,43 +95,50 @@ export function ManyActions({
       // What is made after the question is not what was asked about.
       const filter = found.newest === undefined ? asked : { ...asked, older_than: found.newest + 1 };
       if (!(await confirm(questionOf(act, filters, filter, found)))) return;
-      const changed = await sweep(
+      const all = await sweep(
         (cursor) => call(act, filter, cursor),
-        (so) => setDoing({ act, changed: so }),
-      );
-      const text = resultOf(act, changed, found);
-      setResult(`${text}.`);
-      tell(text);
+        (so) => {
+          setChanged(so);
+          setSaid(`${effects(so, false, act.status)} so far…`);
+        },
+      ).catch((refused: unknown) => {
+        setSaid("");
+        throw refused;
+      });
+      setSaid(`${resultOf(act, all, found)}.`);
+      tell(resultOf(act, all, found));
     });
 
   if (acts.length === 0) return null;
-  const stopped =
-    doing !== undefined && doing.changed > 0
-      ? ` after ${effects(doing.changed, false, doing.act.status)}`
-      : "";
   return (
     <div class="stack">
       <div class="row" role="group" aria-label="All that fit the filters">
         {acts.map((act) => (
+          // Not disabled meanwhile: the question gives the focus back to it.
           <Button
             key={nameOf(act)}
             icon={act.does === "cancel" ? Ban : RotateCcw}
             kind={act.does === "cancel" ? "danger" : "plain"}
-            disabled={busy || counts[act.status] === 0}
+            disabled={counts[act.status] === 0}
             onClick={() => start(act)}
           >
             {nameOf(act)}…
           </Button>
         ))}
         <span class="muted" role="status">
-          {busy && doing !== undefined
-            ? doing.changed === 0
-              ? "Counting what fits…"
-              : `${effects(doing.changed, false, doing.act.status)} so far…`
-            : result}
+          {said}
         </span>
       </div>
-      {error !== undefined && <Failure error={error} what={`It stopped${stopped}`} />}
+      {error !== undefined && (
+        <Failure
+          error={error}
+          what={
+            changed === 0
+              ? "Could not go on: no effect is known to have changed"
+              : `Could not go on: ${bounded(changed, false)} have changed so far`
+          }
+        />
+      )}
     </div>
   );
 }

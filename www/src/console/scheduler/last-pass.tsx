@@ -16,8 +16,8 @@ interface Fact {
 /** What the scanner did last; it is the whole service's. */
 export function LastPass({ pass, now }: { pass: Pass | null; now: number | undefined }): JSX.Element {
   return (
-    <section class="stack" aria-labelledby="con-scheduler-pass">
-      <h2 id="con-scheduler-pass">Last pass</h2>
+    <section class="stack">
+      <h2>Last pass</h2>
       {pass === null ? (
         <p class="empty">There was none.</p>
       ) : (

@@ -12,8 +12,8 @@ type Bucket = Scheduler["overdue"][number];
 export function Overdue({ buckets }: { buckets: readonly Bucket[] }): JSX.Element {
   const most = Math.max(1, ...buckets.map(({ timers }) => timers));
   return (
-    <section class="stack" aria-labelledby="con-scheduler-overdue">
-      <h2 id="con-scheduler-overdue">Overdue timers</h2>
+    <section class="stack">
+      <h2>Overdue timers</h2>
       <Table
         caption="Overdue timers by how late they are"
         keyOf={({ from_ms }) => from_ms}

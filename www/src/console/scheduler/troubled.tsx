@@ -27,8 +27,8 @@ export function ParkedTimers({ timers }: { timers: readonly Parked[] }): JSX.Ele
   const ofEntity = ({ machine_id, entity_id }: Parked) =>
     timers.filter((each) => each.machine_id === machine_id && each.entity_id === entity_id);
   return (
-    <section class="stack" aria-labelledby="con-scheduler-parked">
-      <h2 id="con-scheduler-parked">Parked timers</h2>
+    <section class="stack">
+      <h2>Parked timers</h2>
       <Table
         caption="Parked timers"
         keyOf={keyOf}
@@ -60,8 +60,8 @@ export function FailingTimers({
   now: number | undefined;
 }): JSX.Element {
   return (
-    <section class="stack" aria-labelledby="con-scheduler-failing">
-      <h2 id="con-scheduler-failing">Failing timers</h2>
+    <section class="stack">
+      <h2>Failing timers</h2>
       <Table
         caption="Failing timers"
         keyOf={keyOf}

@@ -43,8 +43,8 @@ export function SourceView({ id }: { id: string }): JSX.Element {
           <TryBody source={value} />
           <div class="stack">
             <Came counts={value.counts} />
-            <section class="stack" aria-labelledby="con-source-definition">
-              <h2 id="con-source-definition">Definition</h2>
+            <section class="stack">
+              <h2>Definition</h2>
               <Json value={definitionOf(value)} label="Definition" />
             </section>
           </div>
@@ -172,8 +172,8 @@ const OUTCOMES = [
 /** What became of what came. */
 function Came({ counts }: { counts: Source["counts"] }): JSX.Element {
   return (
-    <section class="stack" aria-labelledby="con-source-came">
-      <h2 id="con-source-came">What came</h2>
+    <section class="stack">
+      <h2>What came</h2>
       {counts.bad_signature > 0 && (
         <div class="notice notice-warn">
           <p>

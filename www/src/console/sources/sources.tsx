@@ -93,7 +93,11 @@ function columnsOf(now: number | undefined): readonly Column<Source>[] {
           [counts.bad_signature, "with a bad signature"],
         ] as const;
         const said = trouble.flatMap(([of, what]) => (of === 0 ? [] : `${count(of)} ${what}`));
-        return said.length === 0 ? <span class="muted">none</span> : said.join(", ");
+        return said.length === 0 ? (
+          <span class="muted">none</span>
+        ) : (
+          <span class="con-whole">{said.join(", ")}</span>
+        );
       },
     },
     { head: "Changed", cell: ({ updated_at: at }) => <Ago at={at} now={now} /> },
