@@ -2,6 +2,8 @@
 
 import type { JsonDefinition } from "statewright";
 
+import { isFields } from "./guard.ts";
+
 /** A region as it is written; of a flat machine the only one. */
 export interface Region {
   readonly id: string;
@@ -53,11 +55,9 @@ export function regionsOf(definition: JsonDefinition): readonly Region[] {
 
 function declaredOf(subMachines: object | null | undefined): ReadonlyMap<string, Declared> {
   const declared = new Map<string, Declared>();
-  for (const [state, sub] of Object.entries(subMachines ?? {}) as [string, unknown][]) {
-    if (typeof sub !== "object" || sub === null) continue;
-    const { machine_id, lifecycle, reentry, on_final, complete_when } = sub as Readonly<
-      Record<string, unknown>
-    >;
+  for (const [state, sub] of entriesOf(subMachines)) {
+    if (!isFields(sub)) continue;
+    const { machine_id, lifecycle, reentry, on_final, complete_when } = sub;
     if (typeof machine_id !== "string") continue;
     declared.set(state, {
       machine_id,
@@ -69,20 +69,24 @@ function declaredOf(subMachines: object | null | undefined): ReadonlyMap<string,
   return declared;
 }
 
+/** What an object of JSON has; of anything else nothing. */
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return isFields(value) ? Object.entries(value) : [];
+}
+
 function* finals(onFinal: unknown): Iterable<{ text: string; to: string }> {
-  if (typeof onFinal !== "object" || onFinal === null) return;
-  for (const [state, to] of Object.entries(onFinal) as [string, unknown][]) {
+  for (const [state, to] of entriesOf(onFinal)) {
     if (typeof to === "string") yield { text: state, to };
   }
 }
 
 function* rules(completeWhen: unknown): Iterable<{ text: string; to: string }> {
-  if (!Array.isArray(completeWhen)) return;
-  for (const rule of completeWhen as unknown[]) {
-    if (typeof rule !== "object" || rule === null) continue;
-    const { when, target } = rule as Readonly<Record<string, unknown>>;
-    if (typeof target !== "string" || typeof when !== "object" || when === null) continue;
-    const states = Object.entries(when).map(([region, state]) =>
+  const listed: readonly unknown[] = Array.isArray(completeWhen) ? completeWhen : [];
+  for (const rule of listed) {
+    if (!isFields(rule)) continue;
+    const { when, target } = rule;
+    if (typeof target !== "string" || !isFields(when)) continue;
+    const states = entriesOf(when).map(([region, state]) =>
       region === "_" ? String(state) : `${region} = ${String(state)}`,
     );
     yield { text: states.join(" and "), to: target };
@@ -96,7 +100,7 @@ export function leavingOf(definition: JsonDefinition, regions: readonly Region[]
     if (from !== to) leaving.add(placeKey(regionName(region), from));
   }
   for (const join of definition.joins ?? []) {
-    const from = new Map(Object.entries(join.when) as [string, unknown][]).get(join.target_region);
+    const from = new Map(entriesOf(join.when)).get(join.target_region);
     if (typeof from === "string" && from !== join.target_state) {
       leaving.add(placeKey(join.target_region, from));
     }
@@ -120,8 +124,8 @@ export function actionsOf(definition: JsonDefinition, region: string, state: str
 
 /** What an action does, in a line. */
 export function actionText(action: unknown): string {
-  if (typeof action !== "object" || action === null) return "an action";
-  const { type, url, method, event_type, machine_id } = action as Readonly<Record<string, unknown>>;
+  if (!isFields(action)) return "an action";
+  const { type, url, method, event_type, machine_id } = action;
   if (type === "webhook") return `webhook: ${String(method ?? "POST")} ${String(url)}`;
   if (type === "event") return `event: ${String(event_type)}`;
   if (type === "transition") return `event to ${String(machine_id)}: ${String(event_type)}`;

@@ -37,7 +37,7 @@ export class EdgeView extends Steady<EdgeProps> {
         )}
         aria-hidden="true"
       >
-        <path class="diagram-way" d={aside ? curveOf(way) : pathOf(way)} />
+        <path class="diagram-way" d={aside ? curveOf(way) : pathOf(way)} pathLength={taken ? 1 : undefined} />
         <path class="diagram-head" d={headOf(way)} />
         {text !== undefined && (!aside || taken || near) && (
           <>

@@ -27,6 +27,7 @@ const FONTS = '"Inter Variable", Inter, "Segoe UI", Roboto, "Helvetica Neue", Ar
 /** Attributes that are the page's own. */
 const DROPPED = [
   "class",
+  "pathLength",
   "tabindex",
   "data-key",
   "data-width",

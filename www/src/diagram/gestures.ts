@@ -14,24 +14,23 @@ const STILL = 4;
 
 /** Listens to an element's pointers and wheel until its end. */
 export class Gestures {
-  readonly #element: Element;
+  readonly #element: SVGSVGElement;
   readonly #gestured: Gestured;
   readonly #ended = new AbortController();
   readonly #pointers = new Map<number, Point>();
   #from: Point | undefined;
   #dragging = false;
 
-  constructor(element: Element, gestured: Gestured) {
+  constructor(element: SVGSVGElement, gestured: Gestured) {
     this.#element = element;
     this.#gestured = gestured;
     const { signal } = this.#ended;
-    const on = <K extends keyof Listened>(type: K, listener: (event: Listened[K]) => void) =>
-      element.addEventListener(type, listener as EventListener, { signal, passive: false });
-    on("pointerdown", (event) => this.#down(event));
-    on("pointermove", (event) => this.#moved(event));
-    on("pointerup", (event) => this.#up(event));
-    on("pointercancel", (event) => this.#up(event));
-    on("wheel", (event) => this.#wheel(event));
+    const listening = { signal, passive: false };
+    element.addEventListener("pointerdown", (event) => this.#down(event), listening);
+    element.addEventListener("pointermove", (event) => this.#moved(event), listening);
+    element.addEventListener("pointerup", (event) => this.#up(event), listening);
+    element.addEventListener("pointercancel", (event) => this.#up(event), listening);
+    element.addEventListener("wheel", (event) => this.#wheel(event), listening);
     // A drag that ends over a state does not choose it.
     element.addEventListener("click", (event) => this.#click(event), { signal, capture: true });
   }
@@ -102,8 +101,3 @@ export class Gestures {
     if (this.#gestured.roll(sideways ? { x: down, y: 0 } : { x: across, y: down })) event.preventDefault();
   }
 }
-
-type Listened = Pick<
-  GlobalEventHandlersEventMap,
-  "pointerdown" | "pointermove" | "pointerup" | "pointercancel" | "wheel"
->;

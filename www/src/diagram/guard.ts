@@ -1,6 +1,7 @@
 // Guards and delays as people read them: as the core's own Mermaid text has them.
 
-type Fields = Readonly<Record<string, unknown>>;
+/** An object of JSON. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 const OPERATORS: ReadonlyMap<unknown, string> = new Map([
   ["eq", "="],
@@ -23,7 +24,8 @@ const UNITS = [
 /** How deep a guard is written out; a definition allows 32. */
 const DEPTH = 32;
 
-function isFields(value: unknown): value is Fields {
+/** Whether a value is an object of JSON. */
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
