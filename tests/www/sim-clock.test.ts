@@ -35,7 +35,7 @@ test("the clock of the simulator", { skip }, async (t) => {
 
   await t.test("it says what time it is, and what is due next with the time left", async () => {
     await reads(page, "2026-01-05 09:00:00 UTC");
-    await reads(page, "Next: the timer of placed (o-1001) in 1 d");
+    await reads(page, "Next in 1 d: the timer of placed (o-1001)");
   });
 
   await t.test("it is stepped by amounts, and by one's own", async () => {
@@ -44,7 +44,7 @@ test("the clock of the simulator", { skip }, async (t) => {
     await press(page, "Step 1 min");
     await press(page, "Step 1 h");
     await reads(page, "2026-01-05 10:01:01");
-    await reads(page, "in 22 h 58 min");
+    await reads(page, "Next in 22 h 58 min");
     const own = clock(page).getByLabel("Step by, such as 2 h 30 min");
     await own.fill("soon");
     await own.press("Enter");
@@ -87,7 +87,7 @@ test("the clock of the simulator", { skip }, async (t) => {
     await field.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await reads(page, "2026-01-06 08:59:00");
-    await reads(page, "in 1 min");
+    await reads(page, "Next in 1 min");
     await state(page, "placed");
   });
 

@@ -93,7 +93,7 @@ function Due({ view }: { view: View }): JSX.Element {
   const left = due.at <= now ? "now" : `in ${span(due.at - now)}`;
   return (
     <>
-      Next: the timer of <strong>{due.state}</strong> ({due.entity_id}) {left}
+      Next {left}: the timer of <strong>{due.state}</strong> ({due.entity_id})
     </>
   );
 }
