@@ -129,6 +129,25 @@ test("a body is tried: what it would become, and whether its signature holds", {
     .waitFor();
   // Nothing was applied.
   await on.service.expect(404, "GET", "/api/machines/order/entities/o-7");
+  refusedWith(opened, 404);
+});
+
+test("what the event would do to its entity is told with it", { skip }, async () => {
+  await visit("sources/shop");
+  await button("A sample again").click();
+  await page.getByText("example-1", { exact: false }).first().waitFor();
+  await button("Try it").click();
+  const meeting = page.getByRole("region", { name: "If it came now" });
+  await meeting.getByText(/There is no such entity: it would be made first/).waitFor();
+  refusedWith(opened, 404);
+  await on.service.expect(201, "POST", "/api/machines/order/entities", { body: { entity_id: "example-1" } });
+  await button("Try it").click();
+  await meeting.getByText("It would move: pending → paid").waitFor();
+  await write("Body", '{"kind":"pay","order":"example-1","amount":-1}');
+  await button("Try it").click();
+  await meeting.getByText("It would not move").waitFor();
+  await meeting.getByRole("row", { name: /amount > 0 -1 in the params/ }).waitFor();
+  await on.service.expect(204, "DELETE", "/api/machines/order/entities/example-1");
 });
 
 test("a body that becomes no event is told why, and where the source says so", { skip }, async () => {
@@ -152,6 +171,8 @@ test("a body that becomes no event is told why, and where the source says so", {
   await button("A sample again").click();
   await button("Try it").click();
   await verdict().getByText("It would become pay for example-1").waitFor();
+  await page.getByText(/There is no such entity/).waitFor();
+  refusedWith(opened, 404);
 });
 
 test("what comes is counted, and a wrong signature is told as what it mostly is", { skip }, async () => {

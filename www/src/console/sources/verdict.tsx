@@ -5,18 +5,19 @@ import { Json } from "../../parts/json.tsx";
 import { Time } from "../../parts/time.tsx";
 import { entityLink } from "../entity/subject.ts";
 import { consoleLink } from "../place.ts";
+import { Meeting } from "./meeting.tsx";
 
 /** What a request would become, or why it would become nothing: in the service's words. */
 export function Verdict({ source, tried }: { source: Source; tried: Tried }): JSX.Element {
   const { event } = tried;
   return (
-    <article class="card stack" aria-label="What it would become">
+    <article class="card stack con-source-verdict" aria-label="What it would become">
       {event === undefined ? (
         <>
-          <h3 class="con-source-verdict">
+          <h3>
             <span class="badge badge-warn">no event</span> It would become no event
           </h3>
-          <p class="con-source-problem">{tried.problem}</p>
+          <p>{tried.problem}</p>
           {tried.path !== undefined && (
             <p class="muted">
               By <code>{tried.path}</code> {tried.path === "body" ? "of the request" : "of the source"}.
@@ -25,7 +26,7 @@ export function Verdict({ source, tried }: { source: Source; tried: Tried }): JS
         </>
       ) : (
         <>
-          <h3 class="con-source-verdict">
+          <h3>
             <span class="badge badge-good">event</span> It would become {event.event_type} for{" "}
             {event.entity_id}
           </h3>
@@ -60,6 +61,7 @@ export function Verdict({ source, tried }: { source: Source; tried: Tried }): JS
           ) : (
             <Json value={event.params} label="Params" />
           )}
+          <Meeting machine={source.machine} event={event} creates={source["create"] !== false} />
         </>
       )}
       <Signature tried={tried} />
@@ -80,7 +82,7 @@ function Signature({ tried: { signature, signature_problem: problem } }: { tried
       <p>
         <span class={`badge ${badge}`}>signature {signature}</span> {text}
       </p>
-      {problem !== undefined && <p class="muted con-source-problem">{problem}</p>}
+      {problem !== undefined && <p class="muted">{problem}</p>}
     </div>
   );
 }
