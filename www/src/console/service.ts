@@ -4,6 +4,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "statewright/client";
 
+import { answerTo } from "./answers/answers.ts";
 import { holdUntil, refreshAll } from "./live.ts";
 import { retryAfter } from "./live-schedule.ts";
 import { forget, keep, kept } from "./service-session.ts";
@@ -36,18 +37,46 @@ function changes({ method, url }: Request): boolean {
   return method !== "POST" || !READING.test(new URL(url).pathname);
 }
 
+/** What a client is told in place of an answer that its types do not allow: views are spared it. */
+function badAnswer(message: string): Response {
+  return Response.json({ error: { code: "BAD_ANSWER", message, retry: false } }, { status: 502 });
+}
+
+/** An answer, where it is what the API says of its route. */
+async function checked(base: string, { method, url }: Request, response: Response): Promise<Response> {
+  if (!response.ok) return response;
+  const path = new URL(url).pathname.slice(new URL(base).pathname.replace(/\/$/, "").length);
+  const known = answerTo(method, path);
+  const read = known && (await bodyOf(response.clone()));
+  const misfit = read && known.misfit(read.value);
+  return misfit === undefined ? response : badAnswer(misfit);
+}
+
+/** A body as the client takes it; undefined where it will say that it cannot. */
+async function bodyOf(response: Response): Promise<{ readonly value: unknown } | undefined> {
+  const text = await response.text();
+  if (response.status === 204) return { value: undefined };
+  if ((response.headers.get("content-type") ?? "").startsWith("text/plain")) return { value: text };
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
 /** Sends a request, and has the live views know what it means for them. */
-async function send(request: Request, init?: RequestInit): Promise<Response> {
+async function send(base: string, request: Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(request, init);
   const wait = retryAfter(response.headers.get("retry-after"), Date.now());
   if (wait > 0) holdUntil(Date.now() + wait);
   if (response.ok && changes(request)) setTimeout(refreshAll, TIME_TO_LEAVE);
-  return response;
+  return checked(base, request, response);
 }
 
 /** A client that tries once: a failure shows at once, and the live views try again by themselves. */
 function clientOf({ url, tenant, key }: Connection): Client {
-  return createClient({ url, tenant, ...(key === "" ? {} : { apiKey: key }), retries: 0, fetch: send });
+  const fetch = (request: Request, init?: RequestInit) => send(url, request, init);
+  return createClient({ url, tenant, ...(key === "" ? {} : { apiKey: key }), retries: 0, fetch });
 }
 
 /** The client of the service; throws where nobody is signed in. */
