@@ -29,8 +29,9 @@ build: setup
 	@$(NODE) scripts/package.ts
 	@$(NODE) scripts/www.ts
 
-# Test files that measure time, or race it: one after the other, since two cores are soon shared out.
-TIMED := children|concurrency|killed|run|sinks|size|timers
+# Test files of http and www that measure time, or race it: one after the other, since two cores are soon shared out.
+TIMED_HTTP := children|concurrency|killed|run|sinks|size|timers
+TIMED_WWW := diagram-large
 
 test:
 	@sh scripts/need.sh
@@ -39,8 +40,10 @@ test:
 	@$(MAKE) --no-print-directory -j2 $(BY_LINE) check build
 	cargo test --locked --workspace
 	$(NODE) --test --test-concurrency=2 --test-reporter=spec \
-		"tests/{types,package,cli,xstate,component,conformance,www}/*.test.ts" "tests/http/!($(TIMED)).test.ts"
-	$(NODE) --test --test-concurrency=1 --test-reporter=spec "tests/{docs,load}/*.test.ts" "tests/http/@($(TIMED)).test.ts"
+		"tests/{types,package,cli,xstate,component,conformance}/*.test.ts" \
+		"tests/http/!($(TIMED_HTTP)).test.ts" "tests/www/!($(TIMED_WWW)).test.ts"
+	$(NODE) --test --test-concurrency=1 --test-reporter=spec \
+		"tests/{docs,load}/*.test.ts" "tests/http/@($(TIMED_HTTP)).test.ts" "tests/www/@($(TIMED_WWW)).test.ts"
 
 # Where make can: of two things at a time, each says a line when it is done with it.
 BY_LINE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
