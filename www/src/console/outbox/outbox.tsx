@@ -11,7 +11,7 @@ import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
 import { useMachineNames } from "../machines/names.ts";
 import { place, replacePlace, visit } from "../place.ts";
-import { ANY, type Filters, queryOf, readFilters, writeFilters } from "./filters.ts";
+import { type Filters, queryOf, readFilters, writeFilters } from "./filters.ts";
 import { ManyActions } from "./many.tsx";
 import { OutboxCounts } from "./outbox-counts.tsx";
 import { OutboxFilters } from "./outbox-filters.tsx";
@@ -106,9 +106,4 @@ function tallyText(count: number, more: boolean, { status }: Filters): string {
   const order = status === "pending" ? "oldest" : "newest";
   if (more) return `The ${order} ${count.toLocaleString("en")} are shown.`;
   return count === 1 ? "1 effect" : `${count.toLocaleString("en")} effects, the ${order} first`;
-}
-
-/** The filters of a link to some effects. */
-export function outboxFilters(some: Partial<Filters>): URLSearchParams {
-  return writeFilters({ ...ANY, ...some });
 }

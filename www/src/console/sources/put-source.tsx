@@ -14,10 +14,12 @@ import { CopyCurl } from "../entity/copy-curl.tsx";
 import { useMachineNames } from "../machines/names.ts";
 import { consoleLink, visit } from "../place.ts";
 import { client } from "../service.ts";
+import { useArrival } from "./arrival.ts";
 import { definitionOf, readObject, startOf } from "./definition.ts";
 
 /** Writes a new source, or one in the place of `before`. */
 export function PutSource({ before }: { before: Source | undefined }): JSX.Element {
+  const heading = useArrival();
   const [machine] = useMachineNames();
   // What it begins with is settled once: what the service says meanwhile must not write over the user.
   const [begun] = useState(before);
@@ -63,7 +65,9 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
         <a href={consoleLink(["sources"])}>All sources</a>
         {begun !== undefined && <a href={consoleLink(["sources", begun.id])}>{begun.id}</a>}
       </nav>
-      <h1 class="con-title">{begun === undefined ? "New source" : `Edit ${begun.id}`}</h1>
+      <h1 class="con-title" ref={heading} tabIndex={-1}>
+        {begun === undefined ? "New source" : `Edit ${begun.id}`}
+      </h1>
       <form class="stack" onSubmit={submit}>
         {begun === undefined && (
           <div class="con-source-id">

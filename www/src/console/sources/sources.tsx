@@ -14,6 +14,7 @@ import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
 import { consoleLink, place } from "../place.ts";
 import { client } from "../service.ts";
+import { useArrival } from "./arrival.ts";
 import { totalOf } from "./definition.ts";
 import { SourceView } from "./source.tsx";
 import { Takes } from "./takes.tsx";
@@ -29,12 +30,15 @@ export function SourcesView(): JSX.Element {
 }
 
 function Sources(): JSX.Element {
+  const heading = useArrival();
   const live = useLive(async (signal) => (await client().sources.list({ signal })).items, []);
   const { value } = live;
   return (
     <div class="stack">
       <div class="con-head">
-        <h1>Sources</h1>
+        <h1 ref={heading} tabIndex={-1}>
+          Sources
+        </h1>
         <div class="con-actions">
           <CopyCurl request={() => ({ method: "GET", path: apiPath("sources") })} />
           <a
