@@ -1,5 +1,6 @@
 import { defineConfig } from "vite";
 
+import { licences } from "./build/licences.ts";
 import { offline } from "./build/offline.ts";
 import { policy } from "./build/policy.ts";
 import { wasmFiles } from "./build/wasm-files.ts";
@@ -7,7 +8,7 @@ import { wasmFiles } from "./build/wasm-files.ts";
 export default defineConfig({
   // Whatever folder it is served from.
   base: "./",
-  plugins: [policy(), wasmFiles(), offline()],
+  plugins: [policy(), wasmFiles(), licences(), offline()],
   // The package is linked, not installed: its modules are sources like the page's own.
   optimizeDeps: { exclude: ["statewright"] },
   resolve: { preserveSymlinks: true },

@@ -1,8 +1,11 @@
 // The page itself: served by the Worker beside its API.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
+import { ROOT } from "../../scripts/paths.ts";
 import { quiet, skip, stage } from "./support.ts";
 
 test("the Worker serves the page at / and the API beside it", { skip }, async () => {
@@ -28,5 +31,19 @@ test("the Worker serves the page at / and the API beside it", { skip }, async ()
     const icon = await service.call("GET", new URL(src, `${on.url}/`).pathname);
     assert.match(icon.headers.get("content-type") ?? "", /^image\//);
   }
+
+  // The licences of what it is made with, wherever it goes.
+  const licences = await page.evaluate(async () => {
+    const link = document.querySelector<HTMLLinkElement>('link[rel="license"]');
+    return (await fetch(link?.href ?? "")).text();
+  });
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, "www/package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  for (const [name, version] of Object.entries(dependencies)) {
+    assert.ok(licences.includes(`${name} ${version}\n`), name);
+  }
+  assert.match(licences, /SIL OPEN FONT LICENSE Version 1\.1/);
+  assert.match(licences, /Eclipse Public License/i);
   quiet(opened);
 });
