@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
+import { visibleText } from "../../www/src/parts/visible-text.ts";
 import { HOSTILE, harmless, machineOf } from "./hostile-names.ts";
 import { type Opened, skip, type Stage, stage } from "./support.ts";
 
@@ -47,7 +48,7 @@ for (const [what, names] of Object.entries(HOSTILE)) {
     }
     await page.goto("about:blank");
     await on.signIn(page);
-    await page.getByRole("link", { name: machine, exact: true }).first().waitFor();
+    await page.getByRole("link", { name: visibleText(machine), exact: true }).first().waitFor();
     const visit = async (...to: string[]) => {
       await page.goto(`${on.url}/#/${["console", ...to].map(encodeURIComponent).join("/")}`);
       await read(page);
@@ -55,16 +56,16 @@ for (const [what, names] of Object.entries(HOSTILE)) {
     };
     await visit("machines");
     await visit("machines", machine);
-    await page.getByRole("heading", { level: 1, name: machine, exact: true }).waitFor();
+    await page.getByRole("heading", { level: 1, name: visibleText(machine), exact: true }).waitFor();
     for (const tab of await page.getByRole("main").getByRole("tab").all()) {
       await tab.click();
       await read(page);
       await harmless(page);
     }
     await visit("machines", machine, "entities");
-    await page.getByRole("link", { name: entity, exact: true }).first().waitFor();
+    await page.getByRole("link", { name: visibleText(entity), exact: true }).first().waitFor();
     await visit("entity", machine, entity);
-    await page.getByRole("heading", { level: 1, name: entity, exact: true }).waitFor();
+    await page.getByRole("heading", { level: 1, name: visibleText(entity), exact: true }).waitFor();
     for (const tab of await page.getByRole("main").getByRole("tab").all()) {
       await tab.click();
       await read(page);

@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import type { Locator, Page } from "playwright-core";
 
+import { visibleText } from "../../www/src/parts/visible-text.ts";
 import { HOSTILE, harmless, machineOf, MARKUP } from "./hostile-names.ts";
 import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
@@ -68,7 +69,7 @@ const LAMP = JSON.stringify({
 for (const [what, names] of Object.entries(HOSTILE)) {
   test(`a machine of ${what} is simulated, and shown as text`, { skip }, async () => {
     const page = await simulate(JSON.stringify(machineOf(names), undefined, 2));
-    const [first = "", second = "", third = ""] = names;
+    const [first = "", second = "", third = ""] = names.map(visibleText);
     const event = events(page).getByRole("button", { name: third, exact: true }).first();
     await event.waitFor();
     const state = page.getByRole("region", { name: "Entity" }).getByRole("group", { name: "State" });

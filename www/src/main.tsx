@@ -8,7 +8,11 @@ import { render } from "preact";
 import { App } from "./app/app.tsx";
 import { applyTheme } from "./app/theme.ts";
 import { registerOffline } from "./offline/register.ts";
+import { tellUnforeseen } from "./parts/unforeseen.ts";
+import { showHiddenSigns } from "./parts/visible-text.ts";
 
+showHiddenSigns();
+tellUnforeseen();
 applyTheme();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);

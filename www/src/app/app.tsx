@@ -5,7 +5,11 @@ import { Overlays } from "../parts/overlays.tsx";
 import { Header } from "./header.tsx";
 import { route } from "./route.ts";
 
-const simulator = () => import("../simulator/simulator.tsx").then(({ Simulator }) => Simulator);
+const simulator = () => {
+  // Fetched beside the view, which waits for it, and not after it. What fails is told by the view.
+  void import("../wasm/load.ts").then(({ loadWasm }) => loadWasm()).catch(() => undefined);
+  return import("../simulator/simulator.tsx").then(({ Simulator }) => Simulator);
+};
 const consoleView = () => import("../console/console.tsx").then(({ Console }) => Console);
 
 /** The whole page: what is at the top, and the view that the route names. */

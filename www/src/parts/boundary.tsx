@@ -33,9 +33,10 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
     if (of !== this.props.of && this.state.failed !== undefined) this.#again();
   }
 
-  override render(): ComponentChildren {
+  override render(): JSX.Element {
     const { failed } = this.state;
-    return failed === undefined ? this.props.children : this.#failure(failed.error);
+    // In a component: what throws right below a boundary is its own exception to Preact, which looks for one above.
+    return failed === undefined ? <Within>{this.props.children}</Within> : this.#failure(failed.error);
   }
 
   #failure(error: unknown): JSX.Element {
@@ -52,4 +53,8 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
   #again(): void {
     this.setState({ failed: undefined });
   }
+}
+
+function Within({ children }: { children: ComponentChildren }): JSX.Element {
+  return <>{children}</>;
 }

@@ -2,8 +2,9 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
+import { Boundary } from "./boundary.tsx";
 import { Button } from "./button.tsx";
 
 /** A question with two answers. */
@@ -18,6 +19,9 @@ export interface Question {
 
 const asked = signal<(Question & { readonly answer: (yes: boolean) => void }) | undefined>(undefined);
 const told = signal<{ readonly text: string; readonly key: number } | undefined>(undefined);
+/** The dialogs that are open, the one on top last. */
+const open = signal<readonly symbol[]>([]);
+let noteEnds: ReturnType<typeof setTimeout> | undefined;
 
 /** Asks before something is done; whether it shall be. */
 export function confirm(question: Question): Promise<boolean> {
@@ -30,6 +34,10 @@ export function confirm(question: Question): Promise<boolean> {
 /** Tells what was done; it goes away by itself. */
 export function tell(text: string): void {
   told.value = { text, key: (told.value?.key ?? 0) + 1 };
+  clearTimeout(noteEnds);
+  noteEnds = setTimeout(() => {
+    told.value = undefined;
+  }, 5000);
 }
 
 /** Where questions and notes are shown: once in the page. */
@@ -37,30 +45,34 @@ export function Overlays(): JSX.Element {
   return (
     <>
       <Asked />
-      <div class="told" role="status" aria-live="polite">
-        {told.value !== undefined && <Note key={told.value.key} text={told.value.text} />}
-      </div>
+      <Told within={undefined} />
     </>
   );
 }
 
-function Note({ text }: { text: string }): JSX.Element {
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (told.value?.text === text) told.value = undefined;
-    }, 5000);
-    return () => clearTimeout(timer);
-  }, []);
-  return <p>{text}</p>;
+/** The note that was told last. It stands in the dialog on top, if there is one: what is below is covered, and not read out. */
+function Told({ within }: { within: symbol | undefined }): JSX.Element {
+  const note = open.value.at(-1) === within ? told.value : undefined;
+  return (
+    <div class="told" role="status" aria-live="polite">
+      {note !== undefined && <p key={note.key}>{note.text}</p>}
+    </div>
+  );
 }
 
 function Asked(): JSX.Element | null {
   const question = asked.value;
-  if (question === undefined) return null;
   const answer = (yes: boolean) => {
     asked.value = undefined;
-    question.answer(yes);
+    question?.answer(yes);
   };
+  useEffect(() => {
+    // It was asked in a view that is left.
+    const leave = () => answer(false);
+    addEventListener("hashchange", leave);
+    return () => removeEventListener("hashchange", leave);
+  }, [question]);
+  if (question === undefined) return null;
   return (
     <Dialog title={question.title} onClose={() => answer(false)}>
       <div class="dialog-body">{question.body}</div>
@@ -84,11 +96,14 @@ export interface DialogProps {
 /** A modal dialog: the keyboard stays in it, Escape closes it, and the focus goes back where it was. */
 export function Dialog({ title, children, onClose, wide = false }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [key] = useState(() => Symbol(title));
   useEffect(() => {
     const { current } = dialog;
     const before = document.activeElement;
     current?.showModal();
+    open.value = [...open.value, key];
     return () => {
+      open.value = open.value.filter((each) => each !== key);
       current?.close();
       if (before instanceof HTMLElement) before.focus();
     };
@@ -104,7 +119,8 @@ export function Dialog({ title, children, onClose, wide = false }: DialogProps):
       }}
     >
       <h2 class="dialog-title">{title}</h2>
-      {children}
+      <Boundary name="what belongs here">{children}</Boundary>
+      <Told within={key} />
     </dialog>
   );
 }

@@ -1,5 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+
+import { Boundary } from "./boundary.tsx";
 
 export interface Tab {
   readonly id: string;
@@ -20,6 +22,7 @@ export function Tabs({ tabs, selected, onSelect, label }: TabsProps): JSX.Elemen
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const shown = tabs.find((tab) => tab.id === selected) ?? tabs[0];
+  useLayoutEffect(() => bringIntoSight(list.current), [shown?.id]);
   const move = (event: KeyboardEvent) => {
     const at = tabs.findIndex((tab) => tab === shown);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
@@ -54,8 +57,26 @@ export function Tabs({ tabs, selected, onSelect, label }: TabsProps): JSX.Elemen
         aria-labelledby={`${id}-${shown?.id ?? ""}`}
         tabIndex={0}
       >
-        {shown?.content()}
+        {shown !== undefined && (
+          <Boundary key={shown.id} name="this tab">
+            <Content tab={shown} />
+          </Boundary>
+        )}
       </div>
     </div>
   );
+}
+
+/** Scrolls the list alone, where it is longer than its place, until the selected tab is in it. */
+function bringIntoSight(list: HTMLElement | null): void {
+  const tab = list?.querySelector('[aria-selected="true"]');
+  if (list === null || !tab) return;
+  const [place, within] = [tab.getBoundingClientRect(), list.getBoundingClientRect()];
+  if (place.left < within.left) list.scrollLeft -= within.left - place.left;
+  else if (place.right > within.right) list.scrollLeft += place.right - within.right;
+}
+
+/** Drawn within what is around it, which catches what it throws. */
+function Content({ tab }: { tab: Tab }): JSX.Element {
+  return <>{tab.content()}</>;
 }

@@ -1,8 +1,8 @@
 import type { Entity } from "statewright/client";
 import type { JSX } from "preact";
 
+import { counted } from "../../parts/counted.ts";
 import { Json } from "../../parts/json.tsx";
-import { counted } from "./words.ts";
 
 /** What the entity knows. */
 export function ContextSection({ tree: { context } }: { tree: Entity }): JSX.Element {

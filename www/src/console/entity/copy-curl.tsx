@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
+import { copied } from "../../parts/clipboard.ts";
 import { Dialog, tell } from "../../parts/overlays.tsx";
 import { curl, type CurlRequest } from "../curl.ts";
 import { connection } from "../service.ts";
@@ -21,13 +22,8 @@ export function CopyCurl({ request, of }: CopyCurlProps): JSX.Element {
     const at = connection.peek();
     if (at === undefined) return;
     const command = curl({ ...request(), connection: at });
-    try {
-      await navigator.clipboard.writeText(command);
-      tell("Copied. The command reads the key from STATEWRIGHT_KEY");
-    } catch {
-      // Pages that came without TLS have no clipboard, and users can forbid it.
-      setShown(command);
-    }
+    if (await copied(command)) tell("Copied. The command reads the key from STATEWRIGHT_KEY");
+    else setShown(command);
   };
   return (
     <>

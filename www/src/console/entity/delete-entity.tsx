@@ -1,11 +1,11 @@
 import type { Entity } from "statewright/client";
 
+import { counted } from "../../parts/counted.ts";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import { withinTree } from "../fork/definitions.ts";
 import { visit } from "../place.ts";
 import { client } from "../service.ts";
 import type { Subject } from "./subject.ts";
-import { counted } from "./words.ts";
 
 /** What of the entity's effects is still to come. */
 async function pendingOf({ machine, entity }: Subject): Promise<string> {

@@ -32,8 +32,8 @@ export function Heading({ subject, tree, gone }: HeadingProps): JSX.Element {
   const root = above[0] ?? { machine_id: machine, entity_id: entity };
   return (
     <header class="con-entity-head">
-      <nav class="con-entity-crumbs" aria-label="Where it is">
-        <a href={consoleLink(["machines"])}>Machines</a>
+      <nav class="con-entity-crumbs" aria-label="Where this is">
+        <a href={consoleLink(["machines"])}>All machines</a>
         <a href={consoleLink(["machines", machine])}>{machine}</a>
         {above.map(({ machine_id, entity_id, seq }) => (
           <a key={seq} href={entityLink({ machine: machine_id, entity: entity_id })} title={machine_id}>
@@ -86,13 +86,13 @@ export function Heading({ subject, tree, gone }: HeadingProps): JSX.Element {
             <dd>{tree.revision}</dd>
           </div>
           <div>
-            <dt>Created</dt>
+            <dt>Made</dt>
             <dd>
               <Time at={tree.created_at} />
             </dd>
           </div>
           <div>
-            <dt>Updated</dt>
+            <dt>Changed</dt>
             <dd>
               <Time at={tree.updated_at} />
             </dd>

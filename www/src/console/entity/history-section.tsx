@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Json } from "../../parts/json.tsx";
@@ -17,7 +18,7 @@ import { type HistoryPage, PAGE, readHistory } from "./history-pages.ts";
 import type { NewestHistory } from "./newest-history.ts";
 import { entityLink, type Subject } from "./subject.ts";
 import { commitsOf } from "./commits.ts";
-import { actionText, counted } from "./words.ts";
+import { actionText } from "./words.ts";
 
 export interface HistorySectionProps {
   readonly subject: Subject;

@@ -73,20 +73,22 @@ export function OutboxSection({ subject: { machine, entity } }: { subject: Subje
             {
               head: "Effect",
               cell: (item) => (
-                <button
-                  type="button"
-                  class="con-entity-link con-entity-effect"
-                  onClick={() => setOpened(item.id)}
-                >
-                  {item.kind} to {item.sink}
-                </button>
+                <>
+                  <button
+                    type="button"
+                    class="con-entity-link con-entity-effect"
+                    onClick={() => setOpened(item.id)}
+                  >
+                    {item.kind} to {item.sink}
+                  </button>
+                  {item.error !== null && <p class="con-entity-why">{item.error}</p>}
+                </>
               ),
             },
             { head: "Status", cell: (item) => <EffectStatus item={item} /> },
             { head: "Version", align: "end", cell: ({ version }) => version },
             { head: "Attempt", align: "end", cell: ({ attempt }) => attempt },
             { head: "Made", cell: ({ created_at }) => <Time at={created_at} /> },
-            { head: "Error", cell: ({ error: wrong }) => wrong ?? "" },
             { head: "Actions", cell: (item) => <EffectActions item={item} /> },
           ]}
         />

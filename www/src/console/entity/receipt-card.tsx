@@ -3,10 +3,10 @@ import "./entity.css";
 import type { components, Receipt } from "statewright/client";
 import type { JSX } from "preact";
 
+import { counted } from "../../parts/counted.ts";
 import { Json } from "../../parts/json.tsx";
 import { Time } from "../../parts/time.tsx";
 import { entityLink } from "./subject.ts";
-import { counted } from "./words.ts";
 
 type Schemas = components["schemas"];
 

@@ -3,6 +3,7 @@ import type { components, Entity } from "statewright/client";
 import type { JSX } from "preact";
 
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
@@ -14,7 +15,6 @@ import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
 import { useNow } from "./now.ts";
 import { entityLink, type Subject } from "./subject.ts";
-import { counted } from "./words.ts";
 
 type RegionEntry = components["schemas"]["RegionEntry"];
 

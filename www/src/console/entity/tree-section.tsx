@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { Time } from "../../parts/time.tsx";
 import { withinTree } from "../fork/definitions.ts";
 import { StateBadges, StatusBadge } from "./state-badges.tsx";
 import { entityLink, type Found } from "./subject.ts";
-import { counted } from "./words.ts";
 
 /** More than that are shown when they are asked for. */
 const SHOWN_AT_FIRST = 200;

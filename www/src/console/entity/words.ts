@@ -44,8 +44,3 @@ export function outcomeOf({ transition, reason, sub_machine }: TransitionRespons
   if (transition !== null || sub_machine !== undefined) return "applied";
   return reason?.startsWith("duplicate") === true ? "duplicate" : "no_transition";
 }
-
-/** `1 row`, `2 rows`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

@@ -1,7 +1,7 @@
 import type { TransitionResponse } from "statewright/client";
 import type { JSX } from "preact";
 
-import { actionText, counted, lifeText, outcomeOf, stateText } from "../words.ts";
+import { actionText, lifeText, outcomeOf, stateText } from "../words.ts";
 
 const SAID = {
   applied: { badge: "badge-good", done: "applied", would: "would be applied" },
