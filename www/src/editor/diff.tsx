@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { IconButton } from "../parts/button.tsx";
+import { counted } from "../parts/counted.ts";
 import { Failure } from "../parts/failure.tsx";
 import type { ShownDiff } from "./diff-view.ts";
 import "./diff.css";
@@ -73,7 +74,7 @@ function Differing({ before, after, beforeLabel, afterLabel }: DiffProps): JSX.E
           <span class="diff-label diff-after">{afterLabel}</span>
         </div>
         <p class="diff-count" role="status">
-          {changes === undefined ? "Comparing…" : counted(changes, at)}
+          {changes === undefined ? "Comparing…" : placeAmong(changes, at)}
         </p>
         <IconButton icon={ArrowUp} label="Previous change (Shift F7)" onClick={() => go(-1)} />
         <IconButton icon={ArrowDown} label="Next change (F7)" onClick={() => go(1)} />
@@ -83,7 +84,6 @@ function Differing({ before, after, beforeLabel, afterLabel }: DiffProps): JSX.E
   );
 }
 
-function counted(changes: number, at: number | undefined): string {
-  if (at !== undefined) return `Change ${at + 1} of ${changes}`;
-  return changes === 1 ? "1 change" : `${changes} changes`;
+function placeAmong(changes: number, at: number | undefined): string {
+  return at === undefined ? counted(changes, "change") : `Change ${at + 1} of ${changes}`;
 }

@@ -7,6 +7,7 @@ import type { JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { IconButton } from "../parts/button.tsx";
+import { counted } from "../parts/counted.ts";
 import { Icon } from "../parts/icon.tsx";
 import { assist } from "./assist.ts";
 import "./editor.css";
@@ -122,7 +123,7 @@ export function JsonEditor(props: EditorProps): JSX.Element {
         <div class="editor-foot">
           <ProblemsButton counts={counts} onOpen={() => run(togglePanel)} />
           <p class="only-read" role="status">
-            {counted(counts)}
+            {countsText(counts)}
           </p>
           <p class="editor-note" role="status">
             {broken ? "Not formatted: the JSON is broken" : ""}
@@ -151,16 +152,18 @@ function ProblemsButton({ counts, onOpen }: { counts: Counts; onOpen: () => void
       disabled={errors + warnings === 0}
     >
       <Icon icon={kind === "good" ? CircleCheck : CircleAlert} size={14} />
-      <span>{counted(counts)}</span>
+      <span>{countsText(counts)}</span>
     </button>
   );
 }
 
-function counted({ errors, warnings }: Counts): string {
+function countsText({ errors, warnings }: Counts): string {
   if (errors + warnings === 0) return "No faults";
-  const of = (count: number, what: string) => (count === 1 ? `1 ${what}` : `${count} ${what}s`);
-  if (warnings === 0) return of(errors, "fault");
-  return errors === 0 ? of(warnings, "warning") : `${of(errors, "fault")}, ${of(warnings, "warning")}`;
+  const parts = [
+    ...(errors === 0 ? [] : [counted(errors, "fault")]),
+    ...(warnings === 0 ? [] : [counted(warnings, "warning")]),
+  ];
+  return parts.join(", ");
 }
 
 /** The old counts where they are the same, so that nothing is drawn again. */

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 
 import { Button } from "../parts/button.tsx";
+import { counted } from "../parts/counted.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Dialog } from "../parts/overlays.tsx";
 import type { Translation } from "./xstate/translate.ts";
@@ -110,7 +111,7 @@ function Result({ definitions, notCarried, leftOut }: Translation): JSX.Element 
   return (
     <section class="stack" aria-label="What was read">
       <p>
-        {definitions.length === 1 ? "One machine: " : `${definitions.length} machines: `}
+        {counted(definitions.length, "machine")}:{" "}
         {definitions.map(({ machine_id }, at) => (
           <>
             {at > 0 && ", "}

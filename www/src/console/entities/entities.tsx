@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
 import type { TabProps } from "../machines/machine.tsx";
@@ -77,5 +78,5 @@ export function EntitiesTab({ machine, counts, stale }: TabProps): JSX.Element {
 
 function tally(count: number, more: boolean): string {
   if (more) return `The first ${count.toLocaleString("en")} are shown.`;
-  return count === 0 ? "" : count === 1 ? "1 entity" : `${count.toLocaleString("en")} entities`;
+  return count === 0 ? "" : counted(count, "entity", "entities");
 }

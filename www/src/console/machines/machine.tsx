@@ -6,6 +6,7 @@ import { useState } from "preact/hooks";
 import type { Count, Machine } from "statewright/client";
 
 import { Button } from "../../parts/button.tsx";
+import { counted } from "../../parts/counted.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
@@ -116,7 +117,7 @@ function Head({ machine, counts, now }: Omit<TabProps, "stale"> & { now: number 
           <p>
             {entities === 0
               ? "It has no live entities. While it has others that have ended, the service refuses."
-              : `It has ${entities.toLocaleString("en")} ${entities === 1 ? "entity" : "entities"}: the service refuses until ${entities === 1 ? "it is" : "they are"} deleted.`}
+              : `It has ${counted(entities, "entity", "entities")}: the service refuses until ${entities === 1 ? "it is" : "they are"} deleted.`}
           </p>
         </>
       ),

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { counted } from "../../parts/counted.ts";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
 import { moment, Time } from "../../parts/time.tsx";
@@ -11,7 +12,6 @@ import { apiPath } from "../curl.ts";
 import { useActing } from "../entity/acting.ts";
 import { CopyCurl } from "../entity/copy-curl.tsx";
 import { entityLink } from "../entity/subject.ts";
-import { counted } from "../entity/words.ts";
 import { client } from "../service.ts";
 
 type Parked = Scheduler["parked"][number];

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
 import type { Model } from "../model.ts";
-import { copyJson } from "../share/copied.ts";
+import { copyJson } from "../../parts/clipboard.ts";
 import { contextBefore, isCompared } from "./before.ts";
 import { type Line, linesOf } from "./context-lines.ts";
 import { EntityName } from "./entity-name.tsx";

@@ -6,7 +6,7 @@ import type { SimulatedEffect, SimulatedRow } from "statewright";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Json } from "../../parts/json.tsx";
 import { moment } from "../../parts/time.tsx";
-import { copyJson } from "../share/copied.ts";
+import { copyJson } from "../../parts/clipboard.ts";
 import type { Model } from "../model.ts";
 import { effectView, statusWords } from "./effect-words.ts";
 import { short } from "./short.ts";

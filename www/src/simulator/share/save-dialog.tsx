@@ -6,21 +6,26 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { Dialog, tell } from "../../parts/overlays.tsx";
+import { fileName, saveFile } from "../../parts/save-file.ts";
 import type { Model } from "../model.ts";
 import { recorded } from "./recorded.ts";
 
+/** What a file is called whose name says nothing. */
+const UNNAMED = "simulation";
+
 /** Saves what was done as a file of a scenario. */
 export function SaveDialog({ model, onClose }: { model: Model; onClose: () => void }): JSX.Element {
-  const [name, setName] = useState(fileName(model.subject.value?.machine_id ?? ""));
+  const [name, setName] = useState(fileName(model.subject.value?.machine_id ?? "", UNNAMED));
   const [expecting, setExpecting] = useState(true);
   const [failed, setFailed] = useState<unknown>();
-  const file = `${fileName(name)}.scenario.json`;
+  const file = `${fileName(name, UNNAMED)}.scenario.json`;
   const save = (event: Event) => {
     event.preventDefault();
     try {
       const scenario = model.scenario();
-      download(file, `${JSON.stringify(expecting ? recorded(scenario) : scenario, undefined, 2)}\n`);
-      tell(`Saved as ${file}`);
+      const text = JSON.stringify(expecting ? recorded(scenario) : scenario, undefined, 2);
+      saveFile(new Blob([`${text}\n`], { type: "application/json" }), file);
+      tell(`Saved ${file}`);
       onClose();
     } catch (error) {
       setFailed(error);
@@ -52,20 +57,4 @@ export function SaveDialog({ model, onClose }: { model: Model; onClose: () => vo
       </form>
     </Dialog>
   );
-}
-
-/** A name that every file system takes. */
-function fileName(name: string): string {
-  const plain = name.normalize("NFKD").replace(/[^\w.-]+/g, "-");
-  return plain.replace(/^[.-]+|[.-]+$/g, "").slice(0, 60) || "simulation";
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Dialog } from "../../parts/overlays.tsx";
 import type { Model } from "../model.ts";
-import { copied } from "./copied.ts";
+import { copied } from "../../parts/clipboard.ts";
 import { encode, FITS_EVERYWHERE, MOST_LINK } from "./link.ts";
 
 interface ShareDialogProps {

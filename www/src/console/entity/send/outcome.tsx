@@ -1,6 +1,7 @@
 import type { TransitionResponse } from "statewright/client";
 import type { JSX } from "preact";
 
+import { counted } from "../../../parts/counted.ts";
 import { actionText, lifeText, outcomeOf, stateText } from "../words.ts";
 
 const SAID = {

@@ -1,6 +1,6 @@
-import { tell } from "../../parts/overlays.tsx";
+import { tell } from "./overlays.tsx";
 
-/** Puts a text into the clipboard; whether the browser let it. */
+/** Puts a text into the clipboard; whether the browser let it: pages without TLS have none, and users can forbid it. */
 export async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
