@@ -25,7 +25,8 @@ const TABS: readonly (readonly [name: PaneName, label: string])[] = [
   ["history", "History"],
 ];
 
-const NARROW = "(max-width: 899px)";
+/** In em: with larger text, fewer panes have room. */
+const NARROW = "(max-width: 56.24em)";
 
 /** Whether there is room for one pane alone. */
 function useNarrow(): boolean {
