@@ -161,6 +161,7 @@ test("what comes into the simulator and goes out of it", { skip }, async (t) => 
     await page.getByRole("button", { name: "Step 1 day" }).click();
     await load(page, [{ name: "door.json", text: door("door") }]);
     const asks = page.getByRole("dialog", { name: "Load door.json?" });
+    await asks.waitFor();
     await page.keyboard.press("Escape");
     await asks.waitFor({ state: "detached" });
     assert.match(await definition(page).innerText(), /"machine_id": "approval"/);
