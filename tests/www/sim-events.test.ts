@@ -2,10 +2,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deflateRawSync } from "node:zlib";
 
 import type { Locator, Page } from "playwright-core";
 
 import { quiet, skip, stage } from "./support.ts";
+
+const LIGHT = {
+  machine_id: "light",
+  states: ["red", "green"],
+  initial_state: "red",
+  transitions: [{ from: "red", to: "green", on: "go" }],
+};
 
 const events = (page: Page): Locator => page.getByRole("region", { name: "What can happen now" });
 const event = (page: Page, name: string): Locator => events(page).getByRole("button", { name, exact: true });
@@ -192,7 +200,7 @@ test("events of the simulator", { skip }, async (t) => {
     const dialog = page.getByRole("dialog", { name: "New entity" });
     await dialog.getByLabel("Id").fill("run-7");
     await dialog.getByRole("button", { name: "Create" }).click();
-    await dialog.getByText(/has an entity `run-7` already/).waitFor();
+    await dialog.getByText(/has an entity run-7 already/).waitFor();
     await dialog.getByLabel("Machine").selectOption("settle");
     await dialog.getByLabel("Id").fill("alone");
     await dialog.getByLabel("Context").fill('{"by": "<i>me</i>"}');
@@ -294,6 +302,20 @@ test("events of the simulator", { skip }, async (t) => {
     await page.getByRole("alert").getByText("The fork cannot be opened").waitFor();
     await page.getByRole("button", { name: "Dismiss" }).click();
     await inStates(page, "__proto__: constructor");
+  });
+
+  await t.test("a link does not replace what was done unasked", async () => {
+    const payload = `1${deflateRawSync(JSON.stringify({ definitions: [LIGHT] })).toString("base64url")}`;
+    const link = `${on.url}/#/s/${payload}`;
+    await page.goto(link);
+    const question = page.getByRole("dialog", { name: "Load what the link holds?" });
+    await question.getByRole("button", { name: "Leave it" }).click();
+    await inStates(page, "__proto__: constructor");
+    await page.goto(`${on.url}/#/`);
+    await page.goto(link);
+    await question.getByRole("button", { name: "Load it" }).click();
+    await inStates(page, "red");
+    await page.goto(`${on.url}/#/`);
   });
 
   await t.test("panes are sized by the keyboard, and stay so", async () => {

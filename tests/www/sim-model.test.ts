@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { effect } from "@preact/signals";
-import type { JsonDefinition } from "statewright";
+import type { JsonDefinition, ScenarioStep } from "statewright";
 
 import { momentOf, spanOf } from "../../www/src/simulator/clock-time.ts";
 import { Runner, type Ticks } from "../../www/src/simulator/clock-run.ts";
@@ -177,6 +177,21 @@ test("an edit keeps the steps that still work", () => {
   assert.equal(stateOf(model), "on");
   assert.equal(model.note.value, undefined);
   assert.ok(model.view.value?.events.some(({ event_type }) => event_type === "drop"));
+});
+
+test("an edit keeps what is undone, to be redone", () => {
+  const model = modelOf(LAMP);
+  press(model);
+  press(model);
+  model.act((session) => session.create("lamp", "second"));
+  model.undo(1);
+  write(model, { ...LAMP, description: "a lamp" });
+  assert.equal(model.view.value?.done, 1);
+  assert.equal(model.view.value.steps.length, 4);
+  assert.equal(stateOf(model), "off");
+  model.redo(3);
+  assert.equal(stateOf(model), "on");
+  assert.equal(model.view.value.done, 3);
 });
 
 test("an edit with faults leaves the session as it is, until there are none", () => {
@@ -477,6 +492,67 @@ test("a clock that runs makes one step of quiet time, and one of each firing", (
   );
   model.undo();
   assert.equal(stateOf(model), "on");
+});
+
+/** Two states that go back and forth, each after a millisecond. */
+const RESTLESS: JsonDefinition = {
+  machine_id: "restless",
+  states: ["a", "b"],
+  initial_state: "a",
+  transitions: [
+    { from: "a", to: "b", on: "$timeout", guard: { after_ms: 1 } },
+    { from: "b", to: "a", on: "$timeout", guard: { after_ms: 1 } },
+  ],
+};
+
+test("timers without end stop the clock, not the page", () => {
+  const model = modelOf(RESTLESS);
+  const ticks = new HandTicks();
+  const runner = new Runner(model, ticks);
+  const begin = model.view.value?.now ?? 0;
+  runner.turnTo(begin + 86_400_000);
+  assert.equal(runner.stopped.value, "Stopped after 1,000 timers. Step again to go on.");
+  assert.equal(model.view.value?.now, begin + 1000);
+  assert.equal(model.view.value.steps.length, 2);
+  assert.equal(model.view.value.steps[1]?.rows.length, 1000);
+  runner.turnTo(begin + 1500);
+  assert.equal(runner.stopped.value, undefined);
+  assert.equal(model.view.value.now, begin + 1500);
+  runner.jump();
+  assert.equal(model.view.value.now, begin + 1501);
+
+  runner.speed.value = 86_400;
+  runner.start();
+  for (let tick = 0; tick < 100; tick += 1) ticks.pass(250);
+  assert.equal(runner.stopped.value, "Stopped after 1,000 timers.");
+});
+
+test("a scenario that fires timers without end is not loaded, nor one with a step that is none", () => {
+  const model = modelOf(LAMP);
+  const create = { op: "create", args: { machine_id: "restless", body: { entity_id: "r" } } };
+  const scenario = (...steps: readonly ScenarioStep[]) => ({
+    definitions: [RESTLESS],
+    scenario: { statewright: "scenario/1", machines: [], steps } as const,
+  });
+  const day = { op: "advance", args: { to: 86_400_000 } };
+  assert.equal(model.load(scenario(create, day)), false);
+  assert.match(String(model.failure.value), /step 2 fires more timers than are played/);
+  assert.equal(model.load(scenario(create, { op: "explode" })), false);
+  assert.match(String(model.failure.value), /step 2 is none: .*no operation `explode`/);
+  assert.deepEqual(model.subject.value, { machine_id: "lamp", entity_id: "lamp-1" });
+});
+
+test("a repetition says that it is one", () => {
+  const model = modelOf(LAMP);
+  const again = () =>
+    model.act((session) =>
+      session.send("lamp", "lamp-1", { type: "press", params: { force: 5 }, timestamp: 7 }),
+    );
+  again();
+  again();
+  assert.match(model.view.value?.steps[2]?.reason ?? "", /duplicate/);
+  const other = new Model({ definitions: [LAMP], scenario: model.scenario() });
+  assert.match(other.view.value?.steps[2]?.reason ?? "", /duplicate/);
 });
 
 test("an undo pauses a clock that runs", () => {

@@ -1,9 +1,10 @@
 // A clock that runs: real time, or many times as fast.
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Timer } from "statewright";
 
+import { LAST } from "./clock-time.ts";
 import type { Model } from "./model.ts";
+import { MOST_FIRED } from "./model-session.ts";
 
 /** How fast it can run. */
 export const SPEEDS: readonly number[] = [1, 60, 3600, 86_400];
@@ -11,7 +12,9 @@ export const SPEEDS: readonly number[] = [1, 60, 3600, 86_400];
 /** After how many milliseconds it goes on each time. */
 const TICK = 250;
 /** How many timers one tick fires; what is left is for the next. */
-const MOST_FIRED = 20;
+const MOST_A_TICK = 20;
+/** After how many timers a run stops: machines can have timers without end. */
+const MOST_A_RUN = 1000;
 
 /** What a clock needs of its host. */
 export interface Ticks {
@@ -33,10 +36,6 @@ export const PAGE_TICKS: Ticks = {
   hidden: () => document.hidden,
 };
 
-function isSame(one: Timer, other: Timer | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
 /** Runs the clock of a model. Time without an event is one step, however long it ran; each firing ends it. */
 export class Runner {
   readonly #model: Model;
@@ -48,6 +47,8 @@ export class Runner {
   #rest = 0;
   /** How many steps there are after its own quiet step, which goes on. */
   #own: number | undefined;
+  /** How many timers fired since it was started. */
+  #fired = 0;
   /** How many there were when it last looked: fewer are an undo. */
   #seen = 0;
 
@@ -74,6 +75,7 @@ export class Runner {
     this.#last = this.#ticks.now();
     this.#rest = 0;
     this.#own = undefined;
+    this.#fired = 0;
     this.#seen = view.done;
     this.#running.value = true;
     this.#stop = this.#ticks.every(TICK, () => this.#tick());
@@ -93,6 +95,19 @@ export class Runner {
     else this.start();
   }
 
+  /** Turns the clock on, and fires what is due by then. */
+  turnTo(to: number): void {
+    const isThere = this.#model.advance(Math.min(to, LAST));
+    const many = MOST_FIRED.toLocaleString("en-GB");
+    this.stopped.value = isThere ? undefined : `Stopped after ${many} timers. Step again to go on.`;
+  }
+
+  /** Turns the clock to the timer that is due first, and so fires it. */
+  jump(): void {
+    const view = this.#model.view.value;
+    if (view?.due !== undefined) this.turnTo(Math.max(view.due.at, view.now));
+  }
+
   #tick(): void {
     const real = this.#ticks.now();
     const passed = (real - this.#last) * this.speed.value + this.#rest;
@@ -106,32 +121,39 @@ export class Runner {
     if (this.#ticks.hidden()) return;
     const to = view.now + Math.floor(passed);
     this.#rest = passed - Math.floor(passed);
-    for (let fired = 0; fired < MOST_FIRED; fired += 1) {
-      const due = this.#model.view.value?.due;
-      if (due === undefined) {
-        this.pause("Nothing is left to wait for.");
-        return;
-      }
-      if (due.at > to) break;
-      this.#go(Math.max(due.at, this.#model.view.value?.now ?? 0), true);
-      const next = this.#model.view.value?.due;
-      if (this.#model.failure.value !== undefined || isSame(due, next)) {
-        this.pause("The timer that is due does not fire.");
-        return;
-      }
-    }
-    if (to > (this.#model.view.value?.now ?? to)) this.#go(to, false);
+    if (view.due !== undefined && view.due.at <= to && !this.#fire(to)) return;
+    const { now, due } = this.#model.view.value ?? view;
+    if (due === undefined) this.pause("Nothing is left to wait for.");
+    else if (to > now && due.at > to) this.#passTo(to);
   }
 
-  /** Turns the clock on: as a part of the quiet step before, where that was its own. */
-  #go(to: number, fires: boolean): void {
+  /** Fires what is due by a time; whether the run goes on. */
+  #fire(to: number): boolean {
+    // Its own quiet step becomes a part of the one that fires.
+    if (this.#isOwn()) this.#model.undo();
+    const fired = this.#model.fire(to, MOST_A_TICK);
+    this.#own = undefined;
+    this.#seen = this.#model.view.value?.done ?? 0;
+    this.#fired += fired;
+    if (fired === 0) this.pause("The timer that is due does not fire.");
+    else if (this.#fired >= MOST_A_RUN) {
+      this.pause(`Stopped after ${MOST_A_RUN.toLocaleString("en-GB")} timers.`);
+    }
+    return this.#running.value;
+  }
+
+  /** Whether the last step is time that passed in this run, and nothing else. */
+  #isOwn(): boolean {
     const view = this.#model.view.value;
     const last = view?.steps[view.done - 1];
-    const isQuiet = last?.op === "advance" && last.rows.length === 0;
-    const goesOn = isQuiet && this.#own === view?.done;
-    if (goesOn) this.#model.replaceLast((session) => session.advance(to));
+    return this.#own === view?.done && last?.op === "advance" && last.rows.length === 0;
+  }
+
+  /** Lets time pass: as a part of the quiet step before, where that was its own. */
+  #passTo(to: number): void {
+    if (this.#isOwn()) this.#model.replaceLast((session) => session.advance(to));
     else this.#model.act((session) => session.advance(to));
     this.#seen = this.#model.view.value?.done ?? 0;
-    this.#own = fires ? undefined : this.#seen;
+    this.#own = this.#seen;
   }
 }

@@ -9,7 +9,7 @@ import { Dialog } from "../parts/overlays.tsx";
 import { moment, span } from "../parts/time.tsx";
 import { TextField } from "../parts/field.tsx";
 import { type Runner, SPEEDS } from "./clock-run.ts";
-import { LAST, momentOf, spanOf } from "./clock-time.ts";
+import { momentOf, spanOf } from "./clock-time.ts";
 import type { Model, View } from "./model.ts";
 
 const STEPS: readonly (readonly [label: string, milliseconds: number])[] = [
@@ -18,17 +18,6 @@ const STEPS: readonly (readonly [label: string, milliseconds: number])[] = [
   ["1 h", 3_600_000],
   ["1 day", 86_400_000],
 ];
-
-/** Turns the clock of a model on, and fires what is due by then. */
-export function turnTo(model: Model, to: number): void {
-  model.act((session) => session.advance(Math.min(to, LAST)));
-}
-
-/** Turns the clock to the timer that is due first, and so fires it. */
-export function jump(model: Model): void {
-  const view = model.view.value;
-  if (view?.due !== undefined) turnTo(model, Math.max(view.due.at, view.now));
-}
 
 /** What time it is, what is due next, and how the clock goes on. */
 export function Clock({ model, runner }: { model: Model; runner: Runner }): JSX.Element {
@@ -55,7 +44,7 @@ export function Clock({ model, runner }: { model: Model; runner: Runner }): JSX.
           icon={FastForward}
           disabled={view?.due === undefined}
           title="Turns the clock to the timer that is due first, and fires it"
-          onClick={() => jump(model)}
+          onClick={() => runner.jump()}
         >
           Next timer
         </Button>
@@ -67,17 +56,17 @@ export function Clock({ model, runner }: { model: Model; runner: Runner }): JSX.
             type="button"
             class="sim-clock-step"
             aria-label={`Step ${label}`}
-            onClick={() => turnTo(model, now + by)}
+            onClick={() => runner.turnTo(now + by)}
           >
             +{label}
           </button>
         ))}
-        <Own model={model} now={now} />
+        <Own runner={runner} now={now} />
       </div>
       <p class="sim-clock-note" role="status">
         {runner.stopped.value}
       </p>
-      {setting && <SetClock model={model} now={now} onClose={() => setSetting(false)} />}
+      {setting && <SetClock runner={runner} now={now} onClose={() => setSetting(false)} />}
     </section>
   );
 }
@@ -122,7 +111,7 @@ function Speed({ runner }: { runner: Runner }): JSX.Element {
 }
 
 /** A step of one's own length. */
-function Own({ model, now }: { model: Model; now: number }): JSX.Element {
+function Own({ runner, now }: { runner: Runner; now: number }): JSX.Element {
   const [text, setText] = useState("");
   const by = spanOf(text);
   const isOdd = text.trim() !== "" && by === undefined;
@@ -131,7 +120,7 @@ function Own({ model, now }: { model: Model; now: number }): JSX.Element {
       class="sim-clock-own"
       onSubmit={(event) => {
         event.preventDefault();
-        if (by !== undefined) turnTo(model, now + by);
+        if (by !== undefined) runner.turnTo(now + by);
       }}
     >
       <input
@@ -151,7 +140,15 @@ function Own({ model, now }: { model: Model; now: number }): JSX.Element {
   );
 }
 
-function SetClock({ model, now, onClose }: { model: Model; now: number; onClose: () => void }): JSX.Element {
+function SetClock({
+  runner,
+  now,
+  onClose,
+}: {
+  runner: Runner;
+  now: number;
+  onClose: () => void;
+}): JSX.Element {
   const [text, setText] = useState(() => moment(now));
   const to = momentOf(text);
   const problem =
@@ -167,7 +164,7 @@ function SetClock({ model, now, onClose }: { model: Model; now: number; onClose:
         onSubmit={(event) => {
           event.preventDefault();
           if (to === undefined || problem !== undefined) return;
-          turnTo(model, to);
+          runner.turnTo(to);
           onClose();
         }}
       >

@@ -26,8 +26,11 @@ export function DiagramPane({ model, onState }: DiagramPaneProps): JSX.Element {
   const definitions = model.definitions.value;
   const subject = model.subject.value;
   const named = definitions.find(({ machine_id }) => machine_id === subject?.machine_id);
-  const definition = named ?? definitions[0];
+  const definition = subject === undefined ? definitions[0] : named;
   const view = model.view.value;
+  if (definition === undefined && subject !== undefined && definitions.length > 0) {
+    return <p class="empty">No tab has the machine {subject.machine_id}: a step registered it.</p>;
+  }
   if (definition === undefined) return <p class="empty">There is no machine without faults yet.</p>;
   return (
     <Boundary name="the diagram" of={definitions}>

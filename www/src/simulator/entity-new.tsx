@@ -18,18 +18,20 @@ export function NewEntity({ model, onClose }: { model: Model; onClose: () => voi
   const [refused, setRefused] = useState<string>();
   const id = typedId ?? freeId(model, machine);
   const context = objectOf(text);
-  const create = (event: Event) => {
+  const create = (event: Event): void => {
     event.preventDefault();
     if (context === undefined || id === "") return;
-    if (model.act((session) => session.create(machine, id, context))) {
-      model.subject.value = { machine_id: machine, entity_id: id };
-      onClose();
-      return;
+    // Asked first: what is refused would be a step.
+    const odd = model.refusedId(machine, id);
+    if (odd !== undefined) return setRefused(odd);
+    if (!model.act((session) => session.create(machine, id, context))) {
+      // Told here, where it can be corrected.
+      setRefused(messageOf(model.failure.value));
+      model.failure.value = undefined;
+      return model.undo();
     }
-    // Told here, where it can be corrected.
-    setRefused(messageOf(model.failure.value));
-    model.failure.value = undefined;
-    model.undo();
+    model.subject.value = { machine_id: machine, entity_id: id };
+    return onClose();
   };
   return (
     <Dialog title="New entity" onClose={onClose}>

@@ -67,6 +67,8 @@ export function EventItem(props: EventProps): JSX.Element {
     if (reason !== undefined) return;
     const { machine_id, entity_id } = address.to;
     model.act((session) => session.send(machine_id, entity_id, event));
+    // They are of one event, and out of sight when the next is sent.
+    draft.value = { ...draft.value, timestamp: "", version: "" };
     onSent();
   };
   const context = useMemo(() => contextOf(model, of), [view, of]);
@@ -119,6 +121,7 @@ export function EventItem(props: EventProps): JSX.Element {
           {reason ?? (fields.length > 0 && `Would move ${asked.explanation?.transition ?? "it"}`)}
         </p>
       )}
+      {!more && <Kept draft={draft.value} />}
       {more && (
         <More draft={draft.value} onDraft={(next) => (draft.value = next)} other={problems.get(undefined)}>
           {asked.explanation !== undefined && <Why explanation={asked.explanation} />}
@@ -163,6 +166,17 @@ function contextOf(model: Model, of: Subject): ReadonlyMap<string, unknown> {
     ({ machine_id, entity_id }) => machine_id === of.machine_id && entity_id === of.entity_id,
   );
   return new Map(Object.entries(entity?.context ?? {}));
+}
+
+/** What is typed where it is not seen. */
+function Kept({ draft: { typed, timestamp, version } }: { draft: Draft }): JSX.Element | null {
+  const kept = [
+    typed.other.trim() === "" ? undefined : `other params ${typed.other}`,
+    timestamp.trim() === "" ? undefined : `timestamp ${timestamp}`,
+    version.trim() === "" ? undefined : `expected version ${version}`,
+  ].filter((part) => part !== undefined);
+  if (kept.length === 0) return null;
+  return <p class="sim-event-reason">With {kept.join(", ")}</p>;
 }
 
 interface MoreProps {

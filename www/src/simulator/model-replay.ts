@@ -1,6 +1,6 @@
 // What was done, done again on machines that changed.
 
-import type { AnyMachine, Scenario, ScenarioStep } from "statewright";
+import type { AnyMachine, ScenarioStep } from "statewright";
 
 import { Session } from "./model-session.ts";
 
@@ -20,23 +20,30 @@ function renamed(step: ScenarioStep, names: ReadonlyMap<string, string>): Scenar
 }
 
 /**
- * Plays a scenario's steps on other machines. Steps that are refused now and were not before are left out, and so is what came
- * after a creation that is gone with its entity.
+ * Plays the steps of a session on other machines, also those that are undone, and stands where it stood. Steps that are refused now
+ * and were not before are left out, and so is what came after a creation that is gone with its entity.
  */
 export function replayed(
   machines: readonly AnyMachine[],
-  scenario: Scenario | undefined,
+  old: Session | undefined,
   names: ReadonlyMap<string, string>,
 ): Replayed {
-  if (scenario === undefined) return { session: new Session(machines), lost: 0 };
+  if (old === undefined) return { session: new Session(machines), lost: 0 };
+  const scenario = old.everything();
   let steps = scenario.steps.map((step) => renamed(step, names));
+  let { done } = old;
   for (let lost = 0; ;) {
     const session = new Session(machines, { ...scenario, steps });
     const { statuses } = session;
-    const kept = steps.filter((step, index) => (statuses[index] ?? 200) < 300 || wasRefused(step));
-    if (kept.length === steps.length) return { session, lost };
+    const works = steps.map((step, index) => (statuses[index] ?? 200) < 300 || wasRefused(step));
+    if (!works.includes(false)) {
+      if (done < steps.length) session.undo(done);
+      return { session, lost };
+    }
     session.free();
+    const kept = steps.filter((_, index) => works[index]);
     lost += steps.length - kept.length;
+    done = works.slice(0, done).filter((works) => works).length;
     steps = kept;
   }
 }

@@ -4,6 +4,7 @@ import {
   type AnyMachine,
   type JsonDefinition,
   type Scenario,
+  type ScenarioStep,
   type SimulatedRow,
   Simulation,
 } from "statewright";
@@ -15,26 +16,31 @@ import { forestOf, type StepView, type Subject, type View, viewOf } from "./mode
 const AT_ONCE = 100;
 /** How long a part of it takes, in milliseconds. */
 const PART = 20;
+/** How many timers one turn of the clock fires: machines can have timers without end. */
+export const MOST_FIRED = 1000;
+/** How many timers a scenario that is loaded may fire. */
+const MOST_FIRED_BY_ALL = 20_000;
 
-type Step = Omit<StepView, "index" | "done" | "rows">;
+type Step = Omit<StepView, "index" | "done" | "rows" | "reason">;
 type Rows = readonly SimulatedRow[];
 
 /** What a session begins with. */
 type Beginning = Omit<Scenario, "machines" | "statewright">;
 
-type Note = (op: string, args: object, before: number, status: number) => void;
+type Reply = { readonly status: number; readonly body: unknown };
+type Note = (op: string, args: object, before: number, reply: Reply) => void;
 
 /** A simulation that tells of what is performed by it. */
 class Noted extends Simulation {
   note: Note | undefined;
 
-  override perform(op: string, args: object = {}): { readonly status: number; readonly body: unknown } {
+  override perform(op: string, args: object = {}): Reply {
     const { now, note } = this;
     const reply = super.perform(op, args);
     if (note === undefined) return reply;
     // What is asked to find out what it was is not told of.
     this.note = undefined;
-    note(op, args, now, reply.status);
+    note(op, args, now, reply);
     this.note = note;
     return reply;
   }
@@ -54,6 +60,26 @@ function begun(machines: readonly AnyMachine[], beginning: Beginning | undefined
   });
 }
 
+/** How many timers a turn of the clock fired. */
+function firedBy({ body }: Reply): number {
+  const fired = memberOf(body, "fired");
+  return typeof fired === "number" ? fired : 0;
+}
+
+function reasonIn(body: unknown): string | undefined {
+  const reason = memberOf(body, "reason");
+  return typeof reason === "string" ? reason : undefined;
+}
+
+/** The message of an answer that refuses. */
+export function messageIn(body: unknown): string {
+  return String(memberOf(memberOf(body, "error"), "message"));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
 /** A simulation that is played step by step. */
 export class Session {
   readonly simulation: Noted;
@@ -61,6 +87,8 @@ export class Session {
   readonly #rowsOf: NewRows;
   #steps: Step[] = [];
   #rows: Rows[] = [];
+  /** Why steps moved nothing. */
+  readonly #reasons = new WeakMap<object, string>();
   #done = 0;
   /** What finds the rows of steps that were loaded, as long as it is not through. */
   #filling: Generator<void, void> | undefined;
@@ -71,14 +99,40 @@ export class Session {
     this.simulation = begun(machines, beginning);
     this.#rowsOf = new NewRows(this.simulation);
     if (beginning === undefined || beginning.steps.length === 0) return;
-    const { machines: given } = this.simulation.export();
-    this.simulation.import({ statewright: "scenario/1", ...beginning, machines: given });
+    this.#play(beginning.steps);
     const { done, steps } = this.simulation.steps();
     this.#steps = [...steps];
     this.#done = done;
     this.#rowsOf.standAt();
     this.#filling = this.#fill(begun(machines, beginning), steps);
     if (this.#steps.length <= AT_ONCE) this.goOn(Number.POSITIVE_INFINITY);
+  }
+
+  /** Does the steps of a scenario. It is no import: that goes on for as long as timers fire. */
+  #play(steps: readonly ScenarioStep[]): void {
+    let fired = 0;
+    for (const [index, { op, at, args, expect }] of steps.entries()) {
+      const reply = this.simulation.perform(op, at === undefined ? { ...args } : { ...args, at });
+      fired += firedBy(reply);
+      if (fired > MOST_FIRED_BY_ALL) {
+        throw new Error(`step ${index + 1} fires more timers than are played: ${MOST_FIRED_BY_ALL}`);
+      }
+      if (this.#isNew()) this.#done += 1;
+      else if (reply.status >= 400 && expect === undefined) {
+        throw new Error(`step ${index + 1} is none: ${messageIn(reply.body)}`);
+      }
+    }
+  }
+
+  /** All steps, also those that are undone, as a scenario. */
+  everything(): Scenario {
+    const steps = this.#steps.map(({ op, at, args, status }) => ({
+      op,
+      at,
+      args,
+      ...(status < 300 ? {} : { expect: { status } }),
+    }));
+    return { ...this.simulation.export(), steps };
   }
 
   /** How many steps are done. */
@@ -106,7 +160,8 @@ export class Session {
     for (const [index, { op, at, args }] of steps.entries()) {
       // Another step stands there since.
       if (this.#steps[index] !== steps[index]) break;
-      beside.perform(op, { ...args, at });
+      const reason = reasonIn(beside.perform(op, { ...args, at }).body);
+      if (reason !== undefined) this.#reasons.set(steps[index] ?? {}, reason);
       this.#rows[index] = rows.next();
       yield;
     }
@@ -124,12 +179,15 @@ export class Session {
   }
 
   /** Notes what was performed, if it is a step: what only looks is none. */
-  #note(op: string, args: object, before: number, status: number): void {
+  #note(op: string, args: object, before: number, { status, body }: Reply): void {
     if (!this.#isNew()) return;
     const { at = before, ...kept } = args as { readonly at?: number; readonly [name: string]: unknown };
     this.#steps.length = this.#done;
     this.#rows.length = this.#done;
-    this.#steps.push({ op, at, args: JSON.parse(JSON.stringify(kept)) as Step["args"], status });
+    const step: Step = { op, at, args: JSON.parse(JSON.stringify(kept)) as Step["args"], status };
+    const reason = reasonIn(body);
+    if (reason !== undefined) this.#reasons.set(step, reason);
+    this.#steps.push(step);
     this.#rows.push(this.#rowsOf.next());
     this.#done += 1;
   }
@@ -137,6 +195,43 @@ export class Session {
   /** Whether more steps are done than are known: the simulation goes on only to a step from there on. */
   #isNew(): boolean {
     return this.simulation.perform("redo", { to: this.#done }).status >= 300;
+  }
+
+  /** Turns the clock on, as one step: to that time, or as far as so many timers fire. Gives whether it got there. */
+  advance(to: number, most = MOST_FIRED): boolean {
+    const { last, more } = this.#tried(to, most);
+    this.act((simulation) => simulation.advance(more ? last : to));
+    return !more;
+  }
+
+  /** Fires what is due by a time, so many timers at most, as one step that ends with the last of them. Gives how many. */
+  fire(to: number, most: number): number {
+    const { last, fired } = this.#tried(to, most);
+    if (fired > 0) this.act((simulation) => simulation.advance(last));
+    return fired;
+  }
+
+  /** Finds by trying how far so many timers lead: when the last of them fires, and whether more are due by then. */
+  #tried(
+    to: number,
+    most: number,
+  ): { readonly last: number; readonly fired: number; readonly more: boolean } {
+    const { simulation } = this;
+    const next = () => simulation.due()?.at ?? Number.POSITIVE_INFINITY;
+    let fired = 0;
+    let last = simulation.now;
+    if (next() > to) return { last, fired, more: false };
+    while (next() <= to && fired < most) {
+      const due = next();
+      const more = firedBy(simulation.perform("advance", { to: Math.max(due, last) }));
+      // One that is parked instead is not due again; anything else would not end.
+      if (more === 0 && next() === due) break;
+      last = simulation.now;
+      fired += more;
+    }
+    const more = fired >= most && next() <= to;
+    simulation.undo(this.#done);
+    return { last, fired, more };
   }
 
   /** Does something instead of the last step. */
@@ -177,6 +272,7 @@ export class Session {
       ...step,
       index,
       done: index < this.#done,
+      reason: this.#reasons.get(step),
       rows: this.#rows[index] ?? [],
     }));
     return viewOf(this.simulation, subject, steps, this.#done);

@@ -26,6 +26,8 @@ export interface StepView {
   readonly args: { readonly [name: string]: unknown };
   /** What it was answered with: from 300 on it was refused. */
   readonly status: number;
+  /** Why it moved nothing, where it did not. */
+  readonly reason?: string | undefined;
   /** False where it is undone, and can be redone. */
   readonly done: boolean;
   readonly rows: readonly SimulatedRow[];

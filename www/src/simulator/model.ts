@@ -15,7 +15,7 @@ import { jsonText } from "../editor/format.ts";
 import { EXAMPLES } from "../examples/index.ts";
 import { type Doc, Documents, rootsOf } from "./model-documents.ts";
 import { replayed } from "./model-replay.ts";
-import { Session } from "./model-session.ts";
+import { messageIn, Session } from "./model-session.ts";
 import { keyOf, type Subject, type View } from "./model-view.ts";
 
 export type { Doc } from "./model-documents.ts";
@@ -178,7 +178,7 @@ export class Model {
       if (ran !== undefined && ran !== name) names.set(ran, name);
     }
     try {
-      const { session, lost } = replayed(machines, old?.simulation.export(), names);
+      const { session, lost } = replayed(machines, old, names);
       if (session.view(undefined).entities.length === 0) this.#begin(session, machines);
       const wanted = this.#wanted;
       const renamed = wanted && {
@@ -242,6 +242,32 @@ export class Model {
   /** Does something in the session; whether it was done. What is refused is kept as `failure`. */
   act(what: (simulation: Simulation) => void): boolean {
     return this.#do((session) => session.act(what));
+  }
+
+  /** Turns the clock on; whether it got there: of timers without end it fires the first. */
+  advance(to: number): boolean {
+    let isThere = true;
+    this.#do((session) => {
+      isThere = session.advance(to);
+    });
+    return isThere;
+  }
+
+  /** Fires what is due by a time, so many timers at most, as one step that ends with the last of them. Gives how many. */
+  fire(to: number, most: number): number {
+    let fired = 0;
+    this.#do((session) => {
+      fired = session.fire(to, most);
+    });
+    return fired;
+  }
+
+  /** Why no entity of a machine can have an id; nothing where one can. */
+  refusedId(machine_id: string, entity_id: string): string | undefined {
+    const reply = this.#session?.simulation.perform("entity", { machine_id, entity_id });
+    if (reply === undefined || reply.status === 404) return undefined;
+    if (reply.status < 300) return `${machine_id} has an entity ${entity_id} already`;
+    return messageIn(reply.body);
   }
 
   /** Does something instead of the last step: a clock that runs on is one step. */

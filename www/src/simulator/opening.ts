@@ -7,6 +7,11 @@ import { decode } from "./share/link.ts";
 /** What was opened last, so that coming back from the console does not open it again. */
 let opened: unknown;
 
+/** What was opened was not wanted: the next time it is asked for, it is opened again. */
+export function forget(): void {
+  opened = undefined;
+}
+
 /** Why the address could not be opened. */
 export interface Unopened {
   readonly what: string;
@@ -16,6 +21,8 @@ export interface Unopened {
 /** What an address names, and what is said where that cannot be loaded. */
 export interface Named {
   readonly content?: Content;
+  /** What it is, as a question names it. */
+  readonly name: string;
   readonly what: string;
   /** Why there is nothing to load. */
   readonly error?: unknown;
@@ -32,26 +39,26 @@ export async function named(route: readonly string[]): Promise<Named | undefined
 async function linked(payload: string): Promise<Named | undefined> {
   if (payload === opened) return undefined;
   opened = payload;
-  const what = "The link cannot be opened";
+  const [name, what] = ["what the link holds", "The link cannot be opened"];
   try {
     const content = await decode(payload);
     // Another one may have been asked for in the meantime.
-    return opened === payload ? { what, content } : undefined;
+    return opened === payload ? { name, what, content } : undefined;
   } catch (error) {
-    return { what, error };
+    return { name, what, error };
   }
 }
 
 function forkOf(): Named | undefined {
   const { value } = handover;
-  const what = "The fork cannot be opened";
+  const [name, what] = [`the fork of ${value?.name ?? "an entity"}`, "The fork cannot be opened"];
   if (value === undefined) {
     const error = new Error(
       "A fork is in memory alone, and this one is gone. Open it from the console again.",
     );
-    return { what, error };
+    return { name, what, error };
   }
   if (value === opened) return undefined;
   opened = value;
-  return { what, content: { ...value, fork: true } };
+  return { name, what, content: { ...value, fork: true } };
 }

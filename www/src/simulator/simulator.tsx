@@ -8,7 +8,7 @@ import { route } from "../app/route.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { loadWasm } from "../wasm/load.ts";
-import { Clock, jump } from "./clock.tsx";
+import { Clock } from "./clock.tsx";
 import { Runner } from "./clock-run.ts";
 import { DefinitionPane, type Revealed } from "./definition-pane.tsx";
 import { DiagramPane, placeIn } from "./diagram-pane.tsx";
@@ -17,8 +17,9 @@ import { EVENTS_HEAD } from "./events-event.tsx";
 import { type PaneName, Panes } from "./layout-panes.tsx";
 import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
-import { named, type Unopened } from "./opening.ts";
+import { forget, named, type Unopened } from "./opening.ts";
 import { Panels } from "./panels/panels.tsx";
+import { replaceWith } from "./share/replace.ts";
 import { Toolbar } from "./share/toolbar.tsx";
 import { ShortcutsDialog, useShortcuts } from "./shortcuts.tsx";
 import { SubjectPane } from "./subject.tsx";
@@ -51,13 +52,18 @@ function takenFailure(model: Model): unknown {
   return value;
 }
 
-/** Opens what the route names, if it names anything new. */
+/** Opens what the route names, if it names anything new. What was done here is not lost unasked. */
 async function open(model: Model, at: readonly string[]): Promise<Unopened | undefined> {
   const next = await named(at);
   if (next === undefined) return undefined;
   const { content, what, error } = next;
   if (content === undefined) return { what, error };
-  return model.load(content) ? undefined : { what, error: takenFailure(model) };
+  try {
+    if (!(await replaceWith(model, content, next.name))) forget();
+    return undefined;
+  } catch (failed) {
+    return { what, error: failed };
+  }
 }
 
 /** The simulator: it begins when its WebAssembly is there. */
@@ -104,7 +110,7 @@ function Workbench({ model, runner }: Running): JSX.Element {
     undo,
     redo,
     run: () => runner.toggle(),
-    jump: () => jump(model),
+    jump: () => runner.jump(),
     events: () => {
       setShown("events");
       if (!focusEvents()) requestAnimationFrame(focusEvents);

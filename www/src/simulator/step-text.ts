@@ -9,10 +9,13 @@ function moveText({ region, from_state, to_state }: SimulatedRow): string {
   return `${region === "_" ? "" : `${region}: `}${from_state} → ${to_state}`;
 }
 
-function cameOf({ op, rows, status }: StepView): string {
+function cameOf({ op, rows, status, reason }: StepView): string {
   if (status >= 300) return ", and was refused";
   const [first] = rows;
-  if (first === undefined) return op === "transition" ? ", and nothing moved" : "";
+  if (first === undefined) {
+    if (op !== "transition") return "";
+    return reason === undefined ? ", and nothing moved" : `, and nothing moved: ${reason}`;
+  }
   if (op === "adopt") return "";
   return `: ${moveText(first)}${rows.length > 1 ? `, and ${rows.length - 1} more` : ""}`;
 }
