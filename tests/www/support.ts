@@ -80,14 +80,20 @@ export interface Opened {
   readonly complaints: string[];
 }
 
+/** A browser; `args` are flags of its own. */
+export function launch(args: readonly string[] = []): Promise<Browser> {
+  const always = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+  return chromium.launch({
+    executablePath: executablePath ?? "",
+    args: [...always, "--disable-component-update", ...args],
+  });
+}
+
 /** Builds the page where it changed, and starts a service with it and a browser; both end with the tests of the file. */
 export async function stage(options: RuntimeOptions = {}): Promise<Stage> {
   await buildWww();
   const service = await serve({ ...options, www: true });
-  const browser = await chromium.launch({
-    executablePath: executablePath ?? "",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-  });
+  const browser = await launch();
   after(() => browser.close());
   return new Stage(service, browser);
 }
