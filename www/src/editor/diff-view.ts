@@ -6,7 +6,7 @@ import { EditorView } from "@codemirror/view";
 
 import { reading } from "./setup.ts";
 
-export interface DiffView {
+interface DiffView {
   readonly before: string;
   readonly after: string;
   readonly beforeLabel: string;

@@ -8,7 +8,7 @@ import { Failure } from "../parts/failure.tsx";
 import type { ShownDiff } from "./diff-view.ts";
 import "./diff.css";
 
-export interface DiffProps {
+interface DiffProps {
   readonly before: string;
   readonly after: string;
   readonly beforeLabel: string;

@@ -21,7 +21,7 @@ export type { Problem } from "./faults.ts";
 export { formatJson, jsonText } from "./format.ts";
 export { placeOf } from "./place.ts";
 
-export interface EditorProps {
+interface EditorProps {
   readonly value: string;
   readonly onChange?: (text: string) => void;
   /** Faults and warnings of what is written; the editor finds those of the syntax itself. */

@@ -3,6 +3,7 @@
 import { syntaxHighlighting } from "@codemirror/language";
 import { tagHighlighter, tags } from "@lezer/highlight";
 
+/** Gives keys and values the classes of their colours. */
 export const highlighting = syntaxHighlighting(
   tagHighlighter([
     { tag: tags.propertyName, class: "editor-key" },

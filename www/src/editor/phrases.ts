@@ -2,6 +2,7 @@
 
 import { EditorState } from "@codemirror/state";
 
+/** Has CodeMirror say them. */
 export const phrases = EditorState.phrases.of({
   next: "Next",
   previous: "Previous",

@@ -16,7 +16,7 @@ export interface Frame {
 }
 
 /** A token of the text. */
-export interface Token {
+interface Token {
   readonly text: string;
   readonly from: number;
   readonly to: number;

@@ -10,6 +10,7 @@ const LEAVE_MS = 10_000;
 /** What a screen reader says of the keys when it comes in. */
 export const TAB_HINT = "Tab indents. Press Escape, then Tab, to leave the editor.";
 
+/** The keys Tab and Escape. */
 export const tabbing: Extension = [
   keymap.of([
     {

@@ -3,6 +3,7 @@
 
 import { EditorView } from "@codemirror/view";
 
+/** Types over a selection as CodeMirror would. */
 export const typingOver = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { state } = view;

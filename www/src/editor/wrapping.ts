@@ -54,4 +54,5 @@ function hang(indent: number): Decoration {
   return made;
 }
 
+/** Wraps long lines, and indents what is wrapped. */
 export const wrapping: Extension = [EditorView.lineWrapping, hanging];

@@ -9,7 +9,7 @@ import { Dialog } from "../parts/overlays.tsx";
 import type { Translation } from "./xstate/translate.ts";
 import "./xstate-import.css";
 
-export interface XStateImportProps {
+interface XStateImportProps {
   /** Gets the machine, and after it its children. */
   readonly onImport: (definitions: readonly JsonDefinition[]) => void;
   readonly onClose: () => void;

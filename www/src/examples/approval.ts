@@ -85,6 +85,7 @@ const approval: JsonDefinition = {
 
 const a1 = { machine_id: "approval", entity_id: "expense-88" };
 
+/** An approval with reminders, escalation and expiry. */
 export const approvalExample: Example = {
   id: "approval",
   name: "Approval with timeouts",

@@ -104,6 +104,7 @@ const case1 = { machine_id: "return_case", entity_id: "run-7::sub::ret_b1" };
 const case2 = { machine_id: "return_case", entity_id: "run-7::sub::ret_b2" };
 const settle2 = { machine_id: "settle", entity_id: "run-7::sub::ret_b2::sub::settling" };
 
+/** A bundle with returns, three machines deep. */
 export const bundleExample: Example = {
   id: "bundle",
   name: "Bundle with returns, three deep",

@@ -79,6 +79,7 @@ const fulfilment: JsonDefinition = {
 
 const f1 = { machine_id: "fulfilment", entity_id: "o-2001" };
 
+/** An order in parallel regions, which a join brings together. */
 export const fulfilmentExample: Example = {
   id: "fulfilment",
   name: "Parallel order with a join",

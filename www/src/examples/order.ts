@@ -75,6 +75,7 @@ const stock: JsonDefinition = {
 const o1 = { machine_id: "order", entity_id: "o-1001" };
 const lamp = { machine_id: "stock", entity_id: "lamp-7" };
 
+/** An order, with a guard of its amount. */
 export const orderExample: Example = {
   id: "order",
   name: "Order",

@@ -4,8 +4,11 @@ import type { Expected, ScenarioStep, TargetStep } from "statewright";
 
 /** When the examples begin: a Monday morning. */
 export const START = Date.UTC(2026, 0, 5, 9);
+/** In milliseconds. */
 export const MINUTE = 60_000;
+/** In milliseconds. */
 export const HOUR = 60 * MINUTE;
+/** In milliseconds. */
 export const DAY = 24 * HOUR;
 
 interface Entity {

@@ -77,6 +77,7 @@ const dunning: JsonDefinition = {
 const s1 = { machine_id: "subscription", entity_id: "s-314" };
 const first = { machine_id: "dunning", entity_id: "s-314::sub::past_due" };
 
+/** A subscription with a child that reminds of what is not paid. */
 export const subscriptionExample: Example = {
   id: "subscription",
   name: "Subscription",

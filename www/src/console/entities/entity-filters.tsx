@@ -12,7 +12,7 @@ import type { Filters } from "./filters.ts";
 /** A pause in typing after which the list is asked for, in milliseconds. */
 const PAUSE = 300;
 
-export interface EntityFiltersProps {
+interface EntityFiltersProps {
   readonly machine: JsonDefinition;
   readonly counts: readonly Count[];
   readonly filters: Filters;

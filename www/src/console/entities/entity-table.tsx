@@ -5,7 +5,7 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../ago.tsx";
 import { consoleLink } from "../place.ts";
 
-export interface EntityTableProps {
+interface EntityTableProps {
   readonly machine: string;
   readonly rows: readonly ListedEntity[];
   readonly now: number | undefined;

@@ -8,7 +8,7 @@ import { Dialog, tell } from "../../parts/overlays.tsx";
 import { curl, type CurlRequest } from "../curl.ts";
 import { connection } from "../service.ts";
 
-export interface CopyCurlProps {
+interface CopyCurlProps {
   /** What is asked, made when the button is used. */
   readonly request: () => Omit<CurlRequest, "connection">;
   /** What it is of, where several stand beside each other: `Copy send as curl`. */

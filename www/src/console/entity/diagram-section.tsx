@@ -8,7 +8,7 @@ import { client } from "../service.ts";
 import { lastCommit } from "./commits.ts";
 import type { Subject } from "./subject.ts";
 
-export interface DiagramSectionProps {
+interface DiagramSectionProps {
   readonly subject: Subject;
   readonly tree: Entity;
   readonly family: Family;

@@ -20,7 +20,7 @@ import { entityLink, type Subject } from "./subject.ts";
 import { commitsOf } from "./commits.ts";
 import { actionText } from "./words.ts";
 
-export interface HistorySectionProps {
+interface HistorySectionProps {
   readonly subject: Subject;
   readonly newest: NewestHistory;
   readonly definitions: readonly JsonDefinition[];

@@ -10,7 +10,7 @@ import { entityLink } from "./subject.ts";
 
 type Schemas = components["schemas"];
 
-export interface ReceiptCardProps {
+interface ReceiptCardProps {
   readonly receipt: Receipt;
   /** Shows one of its outbox rows. */
   readonly onEffect: (id: string) => void;

@@ -21,7 +21,7 @@ export interface Found {
 }
 
 /** The sections of an entity's view. */
-export type SectionId = "diagram" | "tree" | "history" | "timers" | "context" | "outbox" | "receipts";
+type SectionId = "diagram" | "tree" | "history" | "timers" | "context" | "outbox" | "receipts";
 
 /** The address of an entity, or of a section of its view. */
 export function entityLink(

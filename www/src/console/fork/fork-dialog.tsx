@@ -21,7 +21,7 @@ interface Name {
   readonly entity_id: string;
 }
 
-export interface ForkDialogProps {
+interface ForkDialogProps {
   /** The entity that the fork is asked of. */
   readonly subject: Name;
   /** The root of its tree: a child moves with what is above it, so all of it is taken. */

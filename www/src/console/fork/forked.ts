@@ -8,7 +8,7 @@ import type { LiveCopy } from "./live-copy.ts";
 import { mask } from "./mask.ts";
 
 /** What of it is taken. */
-export interface ForkOptions {
+interface ForkOptions {
   /** Whether values of context and params are taken as they are. */
   readonly personal: boolean;
   /** What the clock reads. */

@@ -3,6 +3,8 @@
 import type { JsonDefinition } from "statewright";
 import type { Entity, HistoryRow } from "statewright/client";
 
+import { isObject } from "../../parts/json-value.ts";
+
 /** What stands in place of a value. */
 export const MASK = "•••";
 
@@ -16,10 +18,6 @@ export interface Masked {
   readonly masked: number;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The fields that a guard compares, however deep. A guard of the older contract may be any JSON. */
 function readBy(guard: unknown, into: Set<string>): void {
   if (!isObject(guard)) return;
@@ -30,7 +28,7 @@ function readBy(guard: unknown, into: Set<string>): void {
 }
 
 /** The fields of context and params that decide, by machine. */
-export function fieldsRead(definitions: readonly JsonDefinition[]): ReadonlyMap<string, ReadonlySet<string>> {
+function fieldsRead(definitions: readonly JsonDefinition[]): ReadonlyMap<string, ReadonlySet<string>> {
   const read = new Map<string, Set<string>>();
   for (const { machine_id, transitions } of definitions) {
     const fields = read.get(machine_id) ?? new Set<string>();

@@ -9,7 +9,7 @@ export interface LeftOut extends Position {
 }
 
 /** A config that was read. */
-export interface ReadConfig {
+interface ReadConfig {
   /** The config, and the delays that `setup` has beside it: what an import takes. */
   readonly machine: unknown;
   readonly leftOut: readonly LeftOut[];

@@ -13,6 +13,7 @@ export class SourceError extends Error {
   }
 }
 
+/** A place in a source: lines and columns are counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;

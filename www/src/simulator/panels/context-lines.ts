@@ -1,5 +1,7 @@
 // A context as lines of JSON, with what changed since before.
 
+import { isObject } from "../../parts/json-value.ts";
+
 /** A line of JSON. */
 export interface Line {
   readonly depth: number;
@@ -18,7 +20,7 @@ export function linesOf(now: object, before: object | undefined): readonly Line[
 
 /** Writes a value under a key, after what it was. `end` is what follows it: a comma, or nothing. */
 function write(lines: Line[], depth: number, key: string, now: unknown, before: unknown, end: string): void {
-  if (isFields(now) && isFields(before)) {
+  if (isObject(now) && isObject(before)) {
     const [there, old] = [new Map(Object.entries(now)), new Map(Object.entries(before))];
     const gone = [...old].filter(([name]) => !there.has(name));
     if (there.size + gone.length === 0) {
@@ -63,8 +65,4 @@ function whole(
       ...(at === 0 && was !== undefined ? { was } : {}),
     });
   }
-}
-
-function isFields(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,8 +2,10 @@
 
 import type { SimulatedEffect } from "statewright";
 
+import { memberOf } from "../../parts/json-value.ts";
+
 /** An effect as the panel shows it. */
-export interface EffectView {
+interface EffectView {
   readonly kind: string;
   /** Where it would go. */
   readonly destination: string;
@@ -53,7 +55,7 @@ function headersOf(headers: unknown): EffectView["headers"] {
   return Object.entries(headers).map(([name, value]: [string, unknown]) => {
     if (typeof value === "string") return [name, value];
     if (typeof value !== "object" || value === null) return [name, JSON.stringify(value)];
-    const [secret, prefix] = [Reflect.get(value, "secret"), Reflect.get(value, "prefix")];
+    const [secret, prefix] = [memberOf(value, "secret"), memberOf(value, "prefix")];
     return [name, `${typeof prefix === "string" ? prefix : ""}{secret ${String(secret)}}`];
   });
 }

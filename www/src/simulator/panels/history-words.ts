@@ -2,6 +2,7 @@
 
 import type { JsonDefinition, SimulatedRow } from "statewright";
 
+import { memberOf } from "../../parts/json-value.ts";
 import { moment, span } from "../../parts/time.tsx";
 import type { StepView } from "../model.ts";
 
@@ -48,12 +49,12 @@ function joinWords(row: SimulatedRow, index: unknown, definitions: readonly Json
 
 function childOf(child: unknown): string {
   if (typeof child === "string") return child;
-  const id = typeof child === "object" && child !== null ? Reflect.get(child, "entity_id") : undefined;
+  const id = memberOf(child, "entity_id");
   return typeof id === "string" ? id : "a child";
 }
 
 /** What a step did. */
-export interface StepWords {
+interface StepWords {
   readonly verb: string;
   /** What it was about, to be shown as a name. */
   readonly name?: string;
@@ -68,16 +69,16 @@ export function stepWords({ op, args, at }: StepView): StepWords {
     case "create":
       return {
         verb: "Created",
-        name: textOf(fieldOf(body, "entity_id")) ?? "an entity",
+        name: textOf(memberOf(body, "entity_id")) ?? "an entity",
         rest: `of ${machineOf(args)}`,
       };
     case "transition":
     case "evaluate": {
-      const target = targetText(fieldOf(body, "target"));
+      const target = targetText(memberOf(body, "target"));
       const to = entity ?? machineOf(args);
       return {
         verb: "Sent",
-        name: textOf(fieldOf(body, "event_type")) ?? "an event",
+        name: textOf(memberOf(body, "event_type")) ?? "an event",
         rest: target === "" ? `to ${to}` : `to ${to}, at ${target}`,
       };
     }
@@ -96,11 +97,14 @@ export function stepWords({ op, args, at }: StepView): StepWords {
     case "release":
       return { verb: "Freed parked timers of", name: entity ?? "an entity" };
     case "register":
-      return { verb: "Registered", name: textOf(fieldOf(body, "machine_id")) ?? "a machine" };
+      return { verb: "Registered", name: textOf(memberOf(body, "machine_id")) ?? "a machine" };
     case "delete_machine":
       return { verb: "Deleted machine", name: machineOf(args) };
     case "adopt":
-      return { verb: "Took over", name: textOf(fieldOf(fieldOf(body, "tree"), "entity_id")) ?? "an entity" };
+      return {
+        verb: "Took over",
+        name: textOf(memberOf(memberOf(body, "tree"), "entity_id")) ?? "an entity",
+      };
     default:
       return { verb: "Did", name: op };
   }
@@ -109,7 +113,7 @@ export function stepWords({ op, args, at }: StepView): StepWords {
 /** The params that a step sent. */
 export function paramsOf({ args }: StepView): object | undefined {
   const body = args["body"];
-  const params = fieldOf(body, "params") ?? fieldOf(body, "context");
+  const params = memberOf(body, "params") ?? memberOf(body, "context");
   return typeof params === "object" && params !== null && Object.keys(params).length > 0 ? params : undefined;
 }
 
@@ -120,13 +124,9 @@ function machineOf(args: StepView["args"]): string {
 /** The way to a child: `ret_b1, settling`. */
 function targetText(target: unknown): string {
   if (!Array.isArray(target)) return "";
-  return target.map((step: unknown) => textOf(fieldOf(step, "state")) ?? "…").join(", ");
+  return target.map((step: unknown) => textOf(memberOf(step, "state")) ?? "…").join(", ");
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

@@ -4,6 +4,7 @@ import { Redo2, Undo2 } from "lucide";
 
 import { Button } from "../../parts/button.tsx";
 import { SelectField } from "../../parts/field.tsx";
+import { memberOf } from "../../parts/json-value.ts";
 import { moment } from "../../parts/time.tsx";
 import type { Model, StepView } from "../model.ts";
 import { nameOf } from "./forest.ts";
@@ -148,7 +149,6 @@ function namesOf(steps: readonly StepView[]): Map<string, string> {
 /** Whether a step wrote a row of an entity, or made it. */
 function concerns({ rows, args }: StepView, name: string): boolean {
   if (rows.some((row) => nameOf(row) === name)) return true;
-  const body = args["body"];
-  const made = typeof body === "object" && body !== null ? Reflect.get(body, "entity_id") : undefined;
+  const made = memberOf(args["body"], "entity_id");
   return JSON.stringify([args["machine_id"], args["entity_id"] ?? made]) === name;
 }

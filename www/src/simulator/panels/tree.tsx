@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 
+import { memberOf } from "../../parts/json-value.ts";
 import { moment } from "../../parts/time.tsx";
 import type { Model, View } from "../model.ts";
 import { EntityName } from "./entity-name.tsx";
@@ -82,10 +83,10 @@ function endOf({ entity, status, ended }: Branch, view: View): string {
     .flatMap(({ rows }) => rows)
     .findLast(({ event_type, cause }) => {
       const child = cause["child"];
-      if (event_type !== "$sub_complete" || typeof child !== "object" || child === null) return false;
       return (
-        Reflect.get(child, "entity_id") === entity.entity_id &&
-        Reflect.get(child, "machine_id") === entity.machine_id
+        event_type === "$sub_complete" &&
+        memberOf(child, "entity_id") === entity.entity_id &&
+        memberOf(child, "machine_id") === entity.machine_id
       );
     });
   return row === undefined ? at : `${at}, its parent went to ${short(row.to_state, 60)}`;

@@ -2,6 +2,8 @@
 
 import type { JsonDefinition, Scenario } from "statewright";
 
+import { isObject, type JsonObject } from "../../parts/json-value.ts";
+
 /** What a simulation begins with. */
 export interface Content {
   readonly definitions: readonly JsonDefinition[];
@@ -21,8 +23,6 @@ export class Unreadable extends Error {
   override readonly name = "Unreadable";
 }
 
-type Fields = { readonly [key: string]: unknown };
-
 /** Reads JSON text of a scenario, of a definition, of a list of definitions, or of an object with `machines`. */
 export function contentOfText(text: string): Content {
   return contentOf(jsonOf(text));
@@ -40,22 +40,22 @@ export function jsonOf(text: string): unknown {
 }
 
 /** What a value is: it is looked at as far as a simulation needs, which then says what else is wrong with it. */
-export function contentOf(value: unknown): Content {
+function contentOf(value: unknown): Content {
   if (Array.isArray(value)) return { definitions: definitionsOf(value, "the list") };
-  if (!isFields(value)) throw new Unreadable("It is neither a scenario nor a definition");
+  if (!isObject(value)) throw new Unreadable("It is neither a scenario nor a definition");
   if ("statewright" in value || "steps" in value) return scenarioContent(value);
   if ("machines" in value) return { definitions: definitionsOf(value["machines"], "`machines`") };
   return { definitions: definitionsOf([value], "the file") };
 }
 
-function scenarioContent(value: Fields): Content {
+function scenarioContent(value: JsonObject): Content {
   const scenario = scenarioOf(value);
   return { definitions: definitionsOf(scenario.machines, "`machines` of the scenario"), scenario };
 }
 
 /** A scenario, as far as its shape goes. */
 export function scenarioOf(value: unknown): Scenario {
-  if (!isFields(value)) throw new Unreadable("The scenario is no object");
+  if (!isObject(value)) throw new Unreadable("The scenario is no object");
   if (value["statewright"] !== "scenario/1") {
     throw new Unreadable('It is no scenario of this version: `statewright` must be "scenario/1"');
   }
@@ -64,7 +64,7 @@ export function scenarioOf(value: unknown): Scenario {
   if (!Array.isArray(steps)) throw new Unreadable("`steps` of the scenario is no list");
   if (steps.length > MOST_STEPS) throw new Unreadable(`The scenario has more than ${MOST_STEPS} steps`);
   for (const [place, step] of steps.entries()) {
-    if (!isFields(step) || typeof step["op"] !== "string") {
+    if (!isObject(step) || typeof step["op"] !== "string") {
       throw new Unreadable(`Step ${place + 1} of the scenario has no operation`);
     }
   }
@@ -85,14 +85,9 @@ export function definitionsOf(value: unknown, where: string): readonly JsonDefin
   });
 }
 
-/** Whether something is an object with keys. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The package finds what else is wrong. */
 function isDefinition(value: unknown): value is JsonDefinition {
-  return isFields(value) && typeof value["machine_id"] === "string" && Array.isArray(value["transitions"]);
+  return isObject(value) && typeof value["machine_id"] === "string" && Array.isArray(value["transitions"]);
 }
 
 /** How deep the brackets of a JSON text go: looked at before it is parsed, so that nothing overflows. */

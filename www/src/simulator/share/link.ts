@@ -2,15 +2,8 @@
 
 import type { Scenario } from "statewright";
 
-import {
-  type Content,
-  definitionsOf,
-  isFields,
-  jsonOf,
-  MOST_TEXT,
-  scenarioOf,
-  Unreadable,
-} from "./content.ts";
+import { isObject } from "../../parts/json-value.ts";
+import { type Content, definitionsOf, jsonOf, MOST_TEXT, scenarioOf, Unreadable } from "./content.ts";
 
 /** How many characters a link may have before mail and chat programs begin to cut it. */
 export const FITS_EVERYWHERE = 8000;
@@ -42,7 +35,7 @@ export async function decode(payload: string): Promise<Content> {
     throw new Unreadable("The link is of another version, or no link to a simulation");
   if (payload.length > MOST_TEXT) throw new Unreadable("The link is longer than what is read");
   const value = jsonOf(await unpacked(bytesOf(payload.slice(FORM.length))));
-  if (!isFields(value)) throw new Unreadable("The link holds no simulation");
+  if (!isObject(value)) throw new Unreadable("The link holds no simulation");
   const scenario: Scenario | undefined =
     value["scenario"] === undefined ? undefined : scenarioOf(value["scenario"]);
   const definitions = definitionsOf(value["definitions"] ?? scenario?.machines, "the link");
@@ -55,7 +48,7 @@ export async function decode(payload: string): Promise<Content> {
 }
 
 function subjectOf(value: unknown): Content["subject"] {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { machine_id, entity_id } = value;
   return typeof machine_id === "string" && typeof entity_id === "string"
     ? { machine_id, entity_id }

@@ -5,13 +5,13 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 
 /** Something that a menu offers. */
-export interface MenuItem {
+interface MenuItem {
   readonly id: string;
   readonly label: string;
   readonly description: string;
 }
 
-export interface MenuProps {
+interface MenuProps {
   readonly label: string;
   readonly icon: IconNode;
   readonly items: readonly MenuItem[];

@@ -9,6 +9,8 @@ import {
   type Simulation,
 } from "statewright";
 
+import { memberOf } from "../../parts/json-value.ts";
+
 const OUTCOMES = ["applied", "no_transition", "refused", "duplicate"] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -72,18 +74,18 @@ function outcomesOf(scenario: Scenario, steps: readonly ScenarioStep[]): Readonl
 function outcomeOf(outcome: Outcome | undefined, status: number, body: unknown): Expected {
   if (outcome === undefined) return {};
   if (outcome !== "refused") return { outcome };
-  const code = fieldOf(fieldOf(body, "error"), "code");
+  const code = memberOf(memberOf(body, "error"), "code");
   return { outcome, status, ...(typeof code === "string" ? { error: code } : {}) };
 }
 
 function firedOf(body: unknown): object {
-  return { fired: fieldOf(body, "fired"), parked: fieldOf(body, "parked") };
+  return { fired: memberOf(body, "fired"), parked: memberOf(body, "parked") };
 }
 
 /** The entity whose state `expect` of a step speaks of. */
 function aboutOf({ op, args }: ScenarioStep, body: unknown): Named | undefined {
   const machine_id = args?.["machine_id"];
-  const entity_id = op === "create" ? fieldOf(body, "entity_id") : args?.["entity_id"];
+  const entity_id = op === "create" ? memberOf(body, "entity_id") : args?.["entity_id"];
   if (typeof machine_id !== "string" || typeof entity_id !== "string") return undefined;
   return op === "create" || op === "transition" || op === "adopt" ? { machine_id, entity_id } : undefined;
 }
@@ -99,8 +101,4 @@ function statesOf(session: Simulation): Map<string, { entity: Named; state: unkn
 
 function nameOf({ machine_id, entity_id }: Named): string {
   return JSON.stringify([machine_id, entity_id]);
-}
-
-function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

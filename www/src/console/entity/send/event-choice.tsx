@@ -7,7 +7,7 @@ import type { Choice } from "./draft.ts";
 /** The choice of an event that is typed. No event's key is so: those are JSON. */
 export const OTHER = "other";
 
-export interface EventChoiceProps {
+interface EventChoiceProps {
   readonly subject: Subject;
   /** Undefined where they could not be read. */
   readonly choices: readonly Choice[] | undefined;

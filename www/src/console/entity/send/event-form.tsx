@@ -14,7 +14,7 @@ import { pathText } from "../words.ts";
 import { type Choice, type EventRequest, placesOf, versionAt, wholeOf } from "./draft.ts";
 import { EventChoice, OTHER } from "./event-choice.tsx";
 
-export interface EventFormProps {
+interface EventFormProps {
   readonly subject: Subject;
   readonly tree: Entity;
   readonly definitions: readonly JsonDefinition[];

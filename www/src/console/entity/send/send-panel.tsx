@@ -13,7 +13,7 @@ import { choicesOf, type EventRequest } from "./draft.ts";
 import { EventForm } from "./event-form.tsx";
 import { Intent } from "./intent.tsx";
 
-export interface SendPanelProps {
+interface SendPanelProps {
   readonly subject: Subject;
   readonly tree: Entity;
   readonly definitions: readonly JsonDefinition[];
