@@ -4,10 +4,10 @@ import { useEffect, useId, useState } from "preact/hooks";
 
 import { linkTo } from "../../app/route.ts";
 import { Button } from "../../parts/button.tsx";
+import { copied } from "../../parts/clipboard.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Dialog } from "../../parts/overlays.tsx";
 import type { Model } from "../model.ts";
-import { copied } from "../../parts/clipboard.ts";
 import { encode, FITS_EVERYWHERE, MOST_LINK } from "./link.ts";
 
 interface ShareDialogProps {
