@@ -65,22 +65,47 @@ async function bodyOf(response: Response): Promise<{ readonly value: unknown } |
 }
 
 /** Sends a request, and has the live views know what it means for them. */
-async function send(base: string, request: Request, init?: RequestInit): Promise<Response> {
+async function send(of: Connection, request: Request, init?: RequestInit): Promise<Response> {
+  if (current.peek() !== of && changes(request)) {
+    throw new Error("it was not sent: you had left this tenant, or signed out");
+  }
   const response = await fetch(request, init);
   const wait = retryAfter(response.headers.get("retry-after"), Date.now());
   if (wait > 0) holdUntil(Date.now() + wait);
   if (response.ok && changes(request)) setTimeout(refreshAll, TIME_TO_LEAVE);
-  return checked(base, request, response);
+  return checked(of.url, request, response);
 }
 
 /** A client that tries once: a failure shows at once, and the live views try again by themselves. */
-function clientOf({ url, tenant, key }: Connection): Client {
-  const fetch = (request: Request, init?: RequestInit) => send(url, request, init);
+function clientOf(of: Connection): Client {
+  const { url, tenant, key } = of;
+  const fetch = (request: Request, init?: RequestInit) => send(of, request, init);
   return createClient({ url, tenant, ...(key === "" ? {} : { apiKey: key }), retries: 0, fetch });
 }
 
-/** The client of the service; throws where nobody is signed in. */
-export function client(): Client {
+/** What of a client changes nothing. */
+export interface Reader {
+  readonly machines: Pick<
+    Client["machines"],
+    "list" | "get" | "counts" | "revisions" | "diagram" | "validate"
+  >;
+  readonly entities: Pick<Client["entities"], "list" | "get" | "events" | "history" | "explain">;
+  readonly outbox: Pick<Client["outbox"], "list" | "get">;
+  readonly sources: Pick<Client["sources"], "list" | "get">;
+  readonly receipts: Client["receipts"];
+  readonly scheduler: Client["scheduler"];
+}
+
+/** The service, to read from; throws where nobody is signed in. What changes something is a deed: entity/acting.ts. */
+export function client(): Reader {
+  return writer();
+}
+
+/**
+ * The client of the service and the tenant that the user is in now: what goes on after he was asked something goes on with the one that
+ * it began with. Throws where nobody is signed in.
+ */
+export function writer(): Client {
   const at = current.value;
   if (at === undefined) throw new Error("not signed in");
   if (made?.of !== at) made = { of: at, client: clientOf(at) };

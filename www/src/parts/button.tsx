@@ -22,8 +22,8 @@ export function Button(props: ButtonProps): JSX.Element {
     <button
       type={type}
       class={`button button-${kind}`}
-      onClick={onClick}
-      disabled={disabled || busy === true}
+      onClick={unlessOff(disabled || busy === true, onClick)}
+      aria-disabled={disabled || busy === true ? true : undefined}
       title={title}
       aria-busy={busy}
     >
@@ -50,11 +50,18 @@ export function IconButton({ icon, label, onClick, disabled, pressed }: IconButt
       class="icon-button"
       aria-label={label}
       title={label}
-      onClick={onClick}
-      disabled={disabled}
+      onClick={unlessOff(disabled === true, onClick)}
+      aria-disabled={disabled === true ? true : undefined}
       aria-pressed={pressed}
     >
       <Icon icon={icon} />
     </button>
   );
+}
+
+/** A button that cannot be used now keeps the focus, so that the keyboard goes on from it: it is not `disabled` to the browser. */
+function unlessOff(off: boolean, onClick: ((event: MouseEvent) => void) | undefined) {
+  if (!off) return onClick;
+  // Nor does it send its form.
+  return (event: MouseEvent) => event.preventDefault();
 }

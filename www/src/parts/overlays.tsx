@@ -23,11 +23,21 @@ const told = signal<{ readonly text: string; readonly key: number } | undefined>
 const open = signal<readonly symbol[]>([]);
 let noteEnds: ReturnType<typeof setTimeout> | undefined;
 
-/** Asks before something is done; whether it shall be. */
-export function confirm(question: Question): Promise<boolean> {
+/**
+ * Asks before something is done; whether it shall be.
+ *
+ * @param signal ends the question where what it is about is left: the answer is no.
+ */
+export function confirm(question: Question, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted === true) return Promise.resolve(false);
   asked.value?.answer(false);
   return new Promise((answer) => {
-    asked.value = { ...question, answer };
+    const asking = { ...question, answer };
+    asked.value = asking;
+    signal?.addEventListener("abort", () => {
+      if (asked.peek() === asking) asked.value = undefined;
+      answer(false);
+    });
   });
 }
 

@@ -5,9 +5,8 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Dialog, tell } from "../../parts/overlays.tsx";
+import { useActing } from "../entity/acting.ts";
 import { lazyView } from "../lazy-view.tsx";
-import { visit } from "../place.ts";
-import { client } from "../service.ts";
 
 const JsonEditor = lazyView("the editor", () =>
   import("../../editor/editor.tsx").then((of) => of.JsonEditor),
@@ -17,28 +16,22 @@ const JsonEditor = lazyView("the editor", () =>
 export function CreateEntity({ machine, onClose }: { machine: string; onClose: () => void }): JSX.Element {
   const [id, setId] = useState("");
   const [context, setContext] = useState("{}");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const submit = async (event: Event) => {
+  const { busy, error, run } = useActing();
+  const submit = (event: Event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    try {
-      const { entity_id } = await client().entities.create(machine, {
+    run(async (deed) => {
+      const { entity_id } = await deed.client.entities.create(machine, {
         entity_id: id,
         context: read(context),
       });
       tell(`${entity_id} is made`);
+      deed.visit(["entity", machine, entity_id]);
       onClose();
-      visit(["entity", machine, entity_id]);
-    } catch (refused) {
-      setError(refused);
-      setBusy(false);
-    }
+    });
   };
   return (
     <Dialog title="Create an entity" onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void submit(event)}>
+      <form class="stack" onSubmit={submit}>
         <TextField
           label="Id"
           value={id}

@@ -1,26 +1,26 @@
 import type { Entity } from "statewright/client";
 
 import { counted } from "../../parts/counted.ts";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { withinTree } from "../fork/definitions.ts";
-import { visit } from "../place.ts";
-import { client } from "../service.ts";
+import type { Deed } from "./acting.ts";
 import type { Subject } from "./subject.ts";
 
 /** What of the entity's effects is still to come. */
-async function pendingOf({ machine, entity }: Subject): Promise<string> {
-  const { items, next } = await client().outbox.list({ machine, entity, status: "pending", limit: 100 });
+async function pendingOf({ machine, entity }: Subject, { client, signal }: Deed): Promise<string> {
+  const query = { machine, entity, status: "pending", limit: 100 } as const;
+  const { items, next } = await client.outbox.list(query, { signal });
   if (items.length === 0) return "Its outbox rows stay; none of them waits to be sent.";
   const effects = `${next === undefined ? "" : "more than "}${counted(items.length, "effect")}`;
   return `Its outbox rows stay: ${effects} not delivered yet will still be sent.`;
 }
 
 /** Asks, and deletes an entity with everything below it. */
-export async function deleteEntity(subject: Subject, tree: Entity | undefined): Promise<void> {
+export async function deleteEntity(subject: Subject, tree: Entity | undefined, deed: Deed): Promise<void> {
   const { machine, entity } = subject;
   const below = tree === undefined ? [] : [...withinTree(tree)].slice(1);
-  const pending = await pendingOf(subject);
-  const yes = await confirm({
+  const pending = await pendingOf(subject, deed);
+  const yes = await deed.ask({
     title: `Delete ${entity}?`,
     body: (
       <>
@@ -41,7 +41,7 @@ export async function deleteEntity(subject: Subject, tree: Entity | undefined): 
     danger: true,
   });
   if (!yes) return;
-  await client().entities.delete(machine, entity);
+  await deed.client.entities.delete(machine, entity);
   tell(`Deleted ${entity}`);
-  visit(["machines", machine]);
+  deed.visit(["machines", machine]);
 }

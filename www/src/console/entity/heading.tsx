@@ -67,7 +67,7 @@ export function Heading({ subject, tree, gone }: HeadingProps): JSX.Element {
               icon={Trash2}
               kind="danger"
               busy={busy}
-              onClick={() => run(() => deleteEntity(subject, tree))}
+              onClick={() => run((deed) => deleteEntity(subject, tree, deed))}
             >
               Delete
             </Button>

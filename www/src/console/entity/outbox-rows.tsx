@@ -7,7 +7,7 @@ import type { JSX } from "preact";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Json } from "../../parts/json.tsx";
-import { confirm, Dialog, tell } from "../../parts/overlays.tsx";
+import { Dialog, tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { apiPath } from "../curl.ts";
@@ -135,41 +135,45 @@ function Effect({ entry }: { entry: OutboxEntry }): JSX.Element {
 /** Sends it again, or calls it off: whichever its status allows. */
 export function EffectActions({ item }: { item: OutboxItem }): JSX.Element {
   const { busy, error, run } = useActing();
-  const redrive = async () => {
-    const yes = await confirm({
-      title: "Redrive the effect?",
-      body: (
-        <p>
-          It becomes pending again with all its tries, under the same id, and is sent to {item.sink}. A
-          receiver that had it already can tell by the id.
-        </p>
-      ),
-      action: "Redrive",
+  const redrive = () =>
+    run(async ({ client, ask }) => {
+      const yes = await ask({
+        title: "Redrive the effect?",
+        body: (
+          <p>
+            It becomes pending again with all its tries, under the same id, and is sent to {item.sink}. A
+            receiver that had it already can tell by the id.
+          </p>
+        ),
+        action: "Redrive",
+      });
+      if (!yes) return;
+      await client.outbox.redrive(item.id);
+      tell("The effect is pending again");
     });
-    if (yes)
-      run(async () => void (await client().outbox.redrive(item.id), tell("The effect is pending again")));
-  };
   // It would be sent anyway, and later.
   const sendNow = () =>
-    run(async () => void (await client().outbox.redrive(item.id), tell("The effect is due now")));
-  const cancel = async () => {
-    const yes = await confirm({
-      title: "Cancel the effect?",
-      body: (
-        <p>
-          It is not sent to {item.sink} any more, unless it is redriven. If it is being sent right now, it may
-          arrive all the same. The entity stays where it is.
-        </p>
-      ),
-      action: "Cancel the effect",
-      danger: true,
+    run(async ({ client }) => {
+      await client.outbox.redrive(item.id);
+      tell("The effect is due now");
     });
-    if (!yes) return;
-    run(async () => {
-      const { may_be_delivered } = await client().outbox.cancel(item.id);
+  const cancel = () =>
+    run(async ({ client, ask }) => {
+      const yes = await ask({
+        title: "Cancel the effect?",
+        body: (
+          <p>
+            It is not sent to {item.sink} any more, unless it is redriven. If it is being sent right now, it
+            may arrive all the same. The entity stays where it is.
+          </p>
+        ),
+        action: "Cancel the effect",
+        danger: true,
+      });
+      if (!yes) return;
+      const { may_be_delivered } = await client.outbox.cancel(item.id);
       tell(may_be_delivered ? "Cancelled while it was being sent: it may have been delivered" : "Cancelled");
     });
-  };
   return (
     <>
       <div class="row">
@@ -180,13 +184,13 @@ export function EffectActions({ item }: { item: OutboxItem }): JSX.Element {
                 Send now
               </Button>
             )}
-            <Button icon={Ban} kind="danger" busy={busy} onClick={() => void cancel()}>
+            <Button icon={Ban} kind="danger" busy={busy} onClick={cancel}>
               Cancel
             </Button>
           </>
         ) : (
           item.status !== "done" && (
-            <Button icon={RotateCcw} busy={busy} onClick={() => void redrive()}>
+            <Button icon={RotateCcw} busy={busy} onClick={redrive}>
               Redrive
             </Button>
           )

@@ -5,12 +5,11 @@ import type { JSX } from "preact";
 import { Button } from "../../parts/button.tsx";
 import { counted } from "../../parts/counted.ts";
 import { Failure } from "../../parts/failure.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
 import { span, Time } from "../../parts/time.tsx";
 import { apiPath } from "../curl.ts";
 import { isLive, withinTree } from "../fork/definitions.ts";
-import { client } from "../service.ts";
 import { useActing } from "./acting.ts";
 import { CopyCurl } from "./copy-curl.tsx";
 import { useNow } from "./now.ts";
@@ -127,26 +126,25 @@ function Release({
 }): JSX.Element {
   const { busy, error, run } = useActing();
   const timers = counted(parked, "parked timer");
-  const release = async () => {
-    const yes = await confirm({
-      title: `Release ${timers}?`,
-      body: (
-        <>
-          <p>
-            The scanner tries {parked === 1 ? "it" : "them"} again at once. What is refused again, for the
-            same reason or another, is parked again.
-          </p>
-          <p>Mend the reason first: a new revision of the machine frees parked timers as well.</p>
-        </>
-      ),
-      action: "Release",
-    });
-    if (!yes) return;
-    run(async () => {
-      const { released } = await client().entities.release(machine, entity);
+  const release = () =>
+    run(async ({ client, ask }) => {
+      const yes = await ask({
+        title: `Release ${timers}?`,
+        body: (
+          <>
+            <p>
+              The scanner tries {parked === 1 ? "it" : "them"} again at once. What is refused again, for the
+              same reason or another, is parked again.
+            </p>
+            <p>Mend the reason first: a new revision of the machine frees parked timers as well.</p>
+          </>
+        ),
+        action: "Release",
+      });
+      if (!yes) return;
+      const { released } = await client.entities.release(machine, entity);
       tell(`Released ${counted(released, "timer")}`);
     });
-  };
   return (
     <div class="notice notice-warn">
       <p>
@@ -155,7 +153,7 @@ function Release({
       </p>
       {error !== undefined && <Failure error={error} what="Could not release" />}
       <div class="row">
-        <Button icon={TimerReset} busy={busy} onClick={() => void release()}>
+        <Button icon={TimerReset} busy={busy} onClick={release}>
           Release parked timers
         </Button>
         <CopyCurl

@@ -1,7 +1,9 @@
 // The definitions of a tree, each at the revision that its entity runs by.
 
 import type { JsonDefinition } from "statewright";
-import { type Client, type Entity, type Machine, StatewrightError } from "statewright/client";
+import { type Entity, type Machine, StatewrightError } from "statewright/client";
+
+import type { Reader } from "../service.ts";
 
 /** A machine of which entities of one tree run by several revisions. */
 export interface Mixed {
@@ -62,7 +64,7 @@ function asWritten(machine: Machine): JsonDefinition {
 
 /** A machine's definition at a revision; without one at its newest. Undefined where there is no such machine. */
 async function definitionOf(
-  client: Client,
+  client: Reader,
   machine: string,
   revision: number | undefined,
   signal: AbortSignal,
@@ -85,7 +87,7 @@ async function definitionOf(
  *
  * @throws StatewrightError what the service says against it.
  */
-export async function readFamily(client: Client, tree: Entity, signal: AbortSignal): Promise<Family> {
+export async function readFamily(client: Reader, tree: Entity, signal: AbortSignal): Promise<Family> {
   const revisions = revisionsOf(tree);
   const definitions = new Map<string, JsonDefinition>();
   const missing: string[] = [];

@@ -1,8 +1,9 @@
 // All that a service knows of a tree, read so that its parts fit each other.
 
-import type { Client, Entity, HistoryRow } from "statewright/client";
+import type { Entity, HistoryRow } from "statewright/client";
 
 import { type Family, readFamily, withinTree } from "./definitions.ts";
+import type { Reader } from "../service.ts";
 
 /** A tree with its histories and its definitions, as they were at one time. */
 export interface LiveCopy extends Family {
@@ -35,7 +36,7 @@ function versions(tree: Entity): string {
 }
 
 async function historiesOf(
-  client: Client,
+  client: Reader,
   tree: Entity,
   signal: AbortSignal,
   onProgress: (progress: Progress) => void,
@@ -68,7 +69,7 @@ async function historiesOf(
  * @throws StatewrightError what the service says against it.
  */
 export async function readLiveCopy(
-  client: Client,
+  client: Reader,
   machine: string,
   entity: string,
   signal: AbortSignal,

@@ -5,6 +5,7 @@ import { StatewrightError } from "statewright/client";
 import { JsonEditor } from "../../editor/editor.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { type Deed, useActing } from "../entity/acting.ts";
 import { problemsOf, useJudgement } from "./validation.ts";
 
 export interface DefinitionFormProps {
@@ -20,7 +21,7 @@ export interface DefinitionFormProps {
   readonly action: string;
   readonly what: string;
   /** Sends it. */
-  readonly onSend: (definition: object) => Promise<void>;
+  readonly onSend: (definition: object, deed: Deed) => Promise<void>;
   readonly onCancel: (changed: boolean) => void;
   /** Shown below the editor: the text as it is now. */
   readonly beside?: (text: string) => ComponentChildren;
@@ -30,7 +31,7 @@ export interface DefinitionFormProps {
 export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
   const { label, machine, names, children, action, what, onSend, onCancel, beside } = props;
   const [text, setText] = useState(props.text);
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useActing();
   const [refused, setRefused] = useState<{ readonly error: unknown; readonly of: string }>();
   const judged = useJudgement(text, machine);
   const faults =
@@ -38,20 +39,22 @@ export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
       ? refused.error.details.faults
       : undefined;
   const problems = faults === undefined ? judged.problems : problemsOf({ faults });
-  const send = async (event: Event) => {
+  const send = (event: Event) => {
     event.preventDefault();
-    if (judged.definition === undefined) return;
-    setBusy(true);
+    const { definition } = judged;
+    if (definition === undefined) return;
     setRefused(undefined);
-    try {
-      await onSend(judged.definition);
-    } catch (error) {
-      setRefused({ error, of: text });
-      setBusy(false);
-    }
+    run(async (deed) => {
+      try {
+        await onSend(definition, deed);
+      } catch (error) {
+        setRefused({ error, of: text });
+        throw error;
+      }
+    });
   };
   return (
-    <form class="stack" onSubmit={(event) => void send(event)}>
+    <form class="stack" onSubmit={send}>
       <div class="con-editor">
         <JsonEditor value={text} onChange={setText} problems={problems} label={label} names={names} />
       </div>

@@ -9,10 +9,11 @@ import { Button } from "../../parts/button.tsx";
 import { counted } from "../../parts/counted.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Ago } from "../ago.tsx";
 import { moment } from "../../parts/time.tsx";
+import { useActing } from "../entity/acting.ts";
 import { lazyView } from "../lazy-view.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
@@ -105,34 +106,32 @@ function Head({ machine, counts, now }: Omit<TabProps, "stale"> & { now: number 
   const [failed, setFailed] = useState<{ readonly what: string; readonly error: unknown }>();
   const { machine_id: id, label, revision, contract, created_at, updated_at } = machine;
   const entities = totalOf(counts);
-  const remove = async () => {
-    const sure = await confirm({
-      title: "Delete this machine",
-      body: (
-        <>
-          <p>
-            <strong>{id}</strong> goes with all its revisions, for good. Subscriptions, sources and other
-            machines that name it stay, and then name nothing.
-          </p>
-          <p>
-            {entities === 0
-              ? "It has no live entities. While it has others that have ended, the service refuses."
-              : `It has ${counted(entities, "entity", "entities")}: the service refuses until ${entities === 1 ? "it is" : "they are"} deleted.`}
-          </p>
-        </>
-      ),
-      action: "Delete the machine",
-      danger: true,
-    });
-    if (!sure) return;
-    try {
-      await client().machines.delete(id);
+  const deleting = useActing();
+  const remove = () =>
+    deleting.run(async ({ client, ask, visit }) => {
+      const sure = await ask({
+        title: "Delete this machine",
+        body: (
+          <>
+            <p>
+              <strong>{id}</strong> goes with all its revisions, for good. Subscriptions, sources and other
+              machines that name it stay, and then name nothing.
+            </p>
+            <p>
+              {entities === 0
+                ? "It has no live entities. While it has others that have ended, the service refuses."
+                : `It has ${counted(entities, "entity", "entities")}: the service refuses until ${entities === 1 ? "it is" : "they are"} deleted.`}
+            </p>
+          </>
+        ),
+        action: "Delete the machine",
+        danger: true,
+      });
+      if (!sure) return;
+      await client.machines.delete(id);
       tell(`${id} is deleted`);
       visit(["machines"]);
-    } catch (error) {
-      setFailed({ what: "Could not delete the machine", error });
-    }
-  };
+    });
   const simulate = async () => {
     try {
       await openInSimulator(definitionOf(machine));
@@ -169,6 +168,7 @@ function Head({ machine, counts, now }: Omit<TabProps, "stale"> & { now: number 
         </Fact>
         <Fact name="Made">{moment(Math.floor(created_at / 1000) * 1000)}</Fact>
       </dl>
+      {deleting.error !== undefined && <Failure error={deleting.error} what="Could not delete the machine" />}
       {failed !== undefined && <Failure {...failed} />}
     </>
   );

@@ -5,8 +5,8 @@ import type { JsonDefinition, Machine } from "statewright/client";
 import { JsonDiff } from "../../editor/diff.tsx";
 import { CheckField } from "../../parts/field.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
+import type { Deed } from "../entity/acting.ts";
 import { consoleLink, visit } from "../place.ts";
-import { client } from "../service.ts";
 import { DefinitionForm } from "./definition-form.tsx";
 import { definitionText } from "./definition-text.ts";
 import { useMachineNames } from "./names.ts";
@@ -23,12 +23,13 @@ export function NewRevision({ machine }: { machine: Machine }): JSX.Element {
   const text = useMemo(() => definitionText(base), []);
   const names = useMachineNames();
   const overtaken = machine.revision !== base.revision;
-  const send = async (definition: object) => {
-    const { revision: now } = await client().machines.get(id);
-    if (now !== base.revision && !(await mayOvertake(now, base.revision)))
+  const send = async (definition: object, deed: Deed) => {
+    const { client, visit } = deed;
+    const { revision: now } = await client.machines.get(id);
+    if (now !== base.revision && !(await mayOvertake(now, base.revision, deed)))
       return Promise.reject(new Overtaken(now));
     // The service says what is wrong with it, if something is.
-    const { revision } = await client().machines.replace(id, definition as JsonDefinition, {
+    const { revision } = await client.machines.replace(id, definition as JsonDefinition, {
       in_flight: inFlight,
     });
     tell(`Revision ${revision} of ${id} stands`);
@@ -97,8 +98,8 @@ class Overtaken extends Error {
   }
 }
 
-function mayOvertake(now: number, base: number): Promise<boolean> {
-  return confirm({
+function mayOvertake(now: number, base: number, { ask }: Deed): Promise<boolean> {
+  return ask({
     title: "Another revision was put",
     body: (
       <p>

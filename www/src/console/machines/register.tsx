@@ -5,9 +5,9 @@ import type { JsonDefinition } from "statewright/client";
 
 import { jsonText } from "../../editor/format.ts";
 import { confirm, tell } from "../../parts/overlays.tsx";
+import type { Deed } from "../entity/acting.ts";
 import { lazyView } from "../lazy-view.tsx";
 import { consoleLink, visit } from "../place.ts";
-import { client } from "../service.ts";
 import { useMachineNames } from "./names.ts";
 
 const DefinitionForm = lazyView("the editor", () =>
@@ -25,9 +25,9 @@ const START = jsonText({
 /** Registers a machine. */
 export function RegisterView(): JSX.Element {
   const names = useMachineNames();
-  const send = async (definition: object) => {
+  const send = async (definition: object, { client, visit }: Deed) => {
     // The service says what is wrong with it, if something is.
-    const { machine_id } = await client().machines.create(definition as JsonDefinition);
+    const { machine_id } = await client.machines.create(definition as JsonDefinition);
     tell(`${machine_id} is registered`);
     visit(["machines", machine_id]);
   };

@@ -1,14 +1,14 @@
 import { Ban, RotateCcw } from "lucide";
 import type { JSX } from "preact";
+import type { Client } from "statewright/client";
 import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { apiPath } from "../curl.ts";
 import { useActing } from "../entity/acting.ts";
 import { CopyCurl } from "../entity/copy-curl.tsx";
-import { client } from "../service.ts";
 import { type Asked, type Filters, queryOf, type Status } from "./filters.ts";
 import type { Outbox } from "./reading.ts";
 import { type Step, sweep, tally, type Tally } from "./sweep.ts";
@@ -46,13 +46,18 @@ function nameOf({ does, status }: Act): string {
 }
 
 /** One call of many: at most 1,000 effects. */
-async function call({ does }: Act, filter: Asked, cursor: string | undefined): Promise<Step> {
+async function call(
+  { does }: Act,
+  { outbox }: Client,
+  filter: Asked,
+  cursor: string | undefined,
+): Promise<Step> {
   const asked = { ...filter, ...(cursor === undefined ? {} : { cursor }) };
   if (does === "cancel") {
-    const { cancelled, more, cursor: next } = await client().outbox.cancelAll(asked);
+    const { cancelled, more, cursor: next } = await outbox.cancelAll(asked);
     return { changed: cancelled, cursor: more ? next : undefined };
   }
-  const { redriven, more, cursor: next } = await client().outbox.redriveAll(asked);
+  const { redriven, more, cursor: next } = await outbox.redriveAll(asked);
   return { changed: redriven, cursor: more ? next : undefined };
 }
 
@@ -61,6 +66,12 @@ function resultOf({ does, status }: Act, changed: number, { count, more }: Tally
   const verb = does === "cancel" ? "Cancelled" : status === "pending" ? "Due now:" : "Redriven:";
   const text = `${verb} ${effects(changed, false, status)}`;
   return changed < count && !more ? `${text} of ${count}. The others had changed, or cannot be` : text;
+}
+
+/** That it was not gone on with. */
+function leftAt({ does, status }: Act, changed: number): string {
+  const verb = does === "cancel" ? "cancelled" : "redriven";
+  return `Stopped, since you left: ${effects(changed, false, status)} ${verb} until then`;
 }
 
 /** Redrives or calls off all that the filters mean. */
@@ -77,15 +88,13 @@ export function ManyActions({
   const acts = actsOf(filters.status);
 
   const start = (act: Act) =>
-    run(async () => {
+    run(async ({ client, signal, ask }) => {
       setChanged(0);
       setSaid("Counting what fits…");
       const asked = { ...queryOf(filters, Date.now()), status: act.status };
-      const found = await tally(
-        client()
-          .outbox.list({ ...asked, limit: 1000 })
-          .pages(),
-      ).finally(() => setSaid(""));
+      const found = await tally(client.outbox.list({ ...asked, limit: 1000 }, { signal }).pages()).finally(
+        () => setSaid(""),
+      );
       if (found.count === 0) {
         setSaid(
           found.more ? "None was found among those that were looked at." : `No ${act.status} effect fits.`,
@@ -94,9 +103,12 @@ export function ManyActions({
       }
       // What is made after the question is not what was asked about.
       const filter = found.newest === undefined ? asked : { ...asked, older_than: found.newest + 1 };
-      if (!(await confirm(questionOf(act, filters, filter, found)))) return;
+      if (!(await ask(questionOf(act, filters, filter, found)))) return;
       const all = await sweep(
-        (cursor) => call(act, filter, cursor),
+        (cursor, so) => {
+          if (signal.aborted) throw new Error(leftAt(act, so));
+          return call(act, client, filter, cursor);
+        },
         (so) => {
           setChanged(so);
           setSaid(`${effects(so, false, act.status)} so far…`);

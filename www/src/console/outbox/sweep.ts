@@ -53,13 +53,15 @@ export interface Step {
  * one fails.
  */
 export async function sweep(
-  call: (cursor: string | undefined) => Promise<Step>,
+  call: (cursor: string | undefined, changed: number) => Promise<Step>,
   onChanged: (changed: number) => void,
 ): Promise<number> {
   let changed = 0;
   let cursor: string | undefined;
   do {
-    const step = await call(cursor);
+    const step: Step = await call(cursor, changed);
+    // It would go on so for ever.
+    if (step.cursor !== undefined && step.cursor === cursor) throw new Error("the service does not go on");
     changed += step.changed;
     onChanged(changed);
     cursor = step.cursor;

@@ -5,14 +5,13 @@ import type { JSX } from "preact";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { counted } from "../../parts/counted.ts";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
 import { moment, Time } from "../../parts/time.tsx";
 import { apiPath } from "../curl.ts";
 import { useActing } from "../entity/acting.ts";
 import { CopyCurl } from "../entity/copy-curl.tsx";
 import { entityLink } from "../entity/subject.ts";
-import { client } from "../service.ts";
 
 type Parked = Scheduler["parked"][number];
 type Failing = Scheduler["failing"][number];
@@ -126,41 +125,41 @@ function Release({
   parked: number;
 }): JSX.Element {
   const { busy, error, run } = useActing();
-  const release = async () => {
-    const yes = await confirm({
-      title: parked === 1 ? "Release the timer?" : `Release ${parked} timers?`,
-      body: (
-        <>
-          <p>
-            The next pass of the scanner tries {counted(parked, "parked timer")} of <strong>{entity}</strong>{" "}
-            again, and so does the entity’s next event. What is refused again, for the same reason or another,
-            is parked again.
-          </p>
-          <p>
-            Mend the reason first: register the machine that is missing, or put a revision that lets it pass.
-          </p>
-          <div>
-            <CopyCurl
-              of="release"
-              request={() => ({
-                method: "POST",
-                path: apiPath("machines", machine, "entities", entity, "release"),
-              })}
-            />
-          </div>
-        </>
-      ),
-      action: "Release",
-    });
-    if (!yes) return;
-    run(async () => {
-      const { released } = await client().entities.release(machine, entity);
+  const release = () =>
+    run(async ({ client, ask }) => {
+      const yes = await ask({
+        title: parked === 1 ? "Release the timer?" : `Release ${parked} timers?`,
+        body: (
+          <>
+            <p>
+              The next pass of the scanner tries {counted(parked, "parked timer")} of{" "}
+              <strong>{entity}</strong> again, and so does the entity’s next event. What is refused again, for
+              the same reason or another, is parked again.
+            </p>
+            <p>
+              Mend the reason first: register the machine that is missing, or put a revision that lets it
+              pass.
+            </p>
+            <div>
+              <CopyCurl
+                of="release"
+                request={() => ({
+                  method: "POST",
+                  path: apiPath("machines", machine, "entities", entity, "release"),
+                })}
+              />
+            </div>
+          </>
+        ),
+        action: "Release",
+      });
+      if (!yes) return;
+      const { released } = await client.entities.release(machine, entity);
       tell(`Released ${counted(released, "timer")} of ${entity}`);
     });
-  };
   return (
     <>
-      <Button icon={TimerReset} busy={busy} onClick={() => void release()}>
+      <Button icon={TimerReset} busy={busy} onClick={release}>
         Release
       </Button>
       {error !== undefined && <Failure error={error} what="Could not release" />}

@@ -9,11 +9,10 @@ import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import { apiPath } from "../curl.ts";
-import { useActing } from "../entity/acting.ts";
+import { type Deed, useActing } from "../entity/acting.ts";
 import { CopyCurl } from "../entity/copy-curl.tsx";
 import { useMachineNames } from "../machines/names.ts";
 import { consoleLink, visit } from "../place.ts";
-import { client } from "../service.ts";
 import { useArrival } from "./arrival.ts";
 import { definitionOf, readObject, startOf } from "./definition.ts";
 
@@ -32,19 +31,19 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
 
   const submit = (event: Event) => {
     event.preventDefault();
-    run(async () => {
+    run(async (deed) => {
       setRefused(undefined);
       const definition = readObject(text);
-      if (begun === undefined && !(await mayReplace(id))) return;
+      if (begun === undefined && !(await mayReplace(id, deed))) return;
       try {
         // The service says what is wrong with it, if something is.
-        await client().sources.put(id, definition as unknown as NewSource);
+        await deed.client.sources.put(id, definition as unknown as NewSource);
       } catch (error) {
         setRefused({ of: text, error });
         throw error;
       }
       tell(begun === undefined ? `${id} is made` : `${id} is replaced`);
-      visit(["sources", id]);
+      deed.visit(["sources", id]);
     });
   };
   const leave = async () => {
@@ -109,14 +108,14 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
 }
 
 /** Whether a source may be written: where there is one of this id already, the user is asked. */
-async function mayReplace(id: string): Promise<boolean> {
+async function mayReplace(id: string, { client, ask }: Deed): Promise<boolean> {
   try {
-    await client().sources.get(id);
+    await client.sources.get(id);
   } catch (error) {
     if (error instanceof StatewrightError && error.code === "NOT_FOUND") return true;
     throw error;
   }
-  return confirm({
+  return ask({
     title: "Replace the source that is there?",
     body: (
       <p>

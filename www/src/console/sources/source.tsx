@@ -8,7 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Json } from "../../parts/json.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { Table } from "../../parts/table.tsx";
 import { moment } from "../../parts/time.tsx";
 import { Ago } from "../ago.tsx";
@@ -18,7 +18,7 @@ import { CopyCurl } from "../entity/copy-curl.tsx";
 import { lazyView } from "../lazy-view.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
-import { consoleLink, place, visit } from "../place.ts";
+import { consoleLink, place } from "../place.ts";
 import { client, connection } from "../service.ts";
 import { definitionOf, totalOf } from "./definition.ts";
 import { Takes } from "./takes.tsx";
@@ -57,28 +57,27 @@ export function SourceView({ id }: { id: string }): JSX.Element {
 function Head({ source, now }: { source: Source; now: number | undefined }): JSX.Element {
   const { id, machine, scheme, secret } = source;
   const { busy, error, run } = useActing();
-  const remove = async () => {
-    const yes = await confirm({
-      title: "Delete this source?",
-      body: (
-        <>
-          <p>
-            <strong>{id}</strong> goes, with its counts: {cameText(totalOf(source.counts))}. What its provider
-            sends from then on is answered 401, and is lost unless the provider keeps it.
-          </p>
-          <p>The machine, its entities, the secret and the receipts of what came stay.</p>
-        </>
-      ),
-      action: "Delete the source",
-      danger: true,
-    });
-    if (!yes) return;
-    run(async () => {
-      await client().sources.delete(id);
+  const remove = () =>
+    run(async ({ client, ask, visit }) => {
+      const yes = await ask({
+        title: "Delete this source?",
+        body: (
+          <>
+            <p>
+              <strong>{id}</strong> goes, with its counts: {cameText(totalOf(source.counts))}. What its
+              provider sends from then on is answered 401, and is lost unless the provider keeps it.
+            </p>
+            <p>The machine, its entities, the secret and the receipts of what came stay.</p>
+          </>
+        ),
+        action: "Delete the source",
+        danger: true,
+      });
+      if (!yes) return;
+      await client.sources.delete(id);
       tell(`${id} is deleted`);
       visit(["sources"]);
     });
-  };
   return (
     <>
       <div class="con-head">
@@ -91,7 +90,7 @@ function Head({ source, now }: { source: Source; now: number | undefined }): JSX
             <Icon icon={Pencil} />
             <span>Edit</span>
           </a>
-          <Button icon={Trash2} kind="danger" busy={busy} onClick={() => void remove()}>
+          <Button icon={Trash2} kind="danger" busy={busy} onClick={remove}>
             Delete
           </Button>
         </div>

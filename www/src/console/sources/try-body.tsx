@@ -87,9 +87,9 @@ function TryForm({ source, definition, written, onWrite, onSample }: TryFormProp
   const request = () => ({ body: written.body, headers: readHeaders(written.headers) });
   const submit = (event: Event) => {
     event.preventDefault();
-    run(async () => {
+    run(async ({ client }) => {
       setFound(undefined);
-      setFound({ of: asked, tried: await client().sources.try(id, request()) });
+      setFound({ of: asked, tried: await client.sources.try(id, request()) });
     });
   };
   const write = (to: Written) => {

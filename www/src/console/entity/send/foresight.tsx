@@ -1,8 +1,7 @@
-import { type Explanation, StatewrightError, type TransitionResponse } from "statewright/client";
+import { type Client, type Explanation, StatewrightError, type TransitionResponse } from "statewright/client";
 import type { JSX } from "preact";
 
 import { Failure } from "../../../parts/failure.tsx";
-import { client } from "../../service.ts";
 import type { EventRequest } from "./draft.ts";
 import { Explained } from "./explained.tsx";
 import { OutcomeOf } from "./outcome.tsx";
@@ -21,8 +20,11 @@ export interface Foresight {
  *
  * @throws StatewrightError where the question itself is refused.
  */
-export async function foresee({ to, body }: EventRequest, dry: boolean): Promise<Foresight> {
-  const { entities } = client();
+export async function foresee(
+  { to, body }: EventRequest,
+  dry: boolean,
+  { entities }: Client,
+): Promise<Foresight> {
   const explanation = await entities.explain(to.machine, to.entity, body);
   if (!dry) return { explanation, answer: undefined, refusal: undefined };
   try {

@@ -6,7 +6,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../../parts/button.tsx";
 import { Failure } from "../../../parts/failure.tsx";
 import { apiPath, type CurlRequest } from "../../curl.ts";
-import { client } from "../../service.ts";
 import { type Acting, useActing } from "../acting.ts";
 import { CopyCurl } from "../copy-curl.tsx";
 import { entityLink, type Subject } from "../subject.ts";
@@ -47,16 +46,16 @@ export function Intent({ request, dry, time, tree, onDone }: IntentProps): JSX.E
     if (refused || sent !== undefined) setKey(freshKey());
     setSent(undefined);
     sending.forget();
-    asking.run(async () => {
-      setForesight({ ...(await foresee(request, dry)), version: versionAt(tree, { to, ...body }) });
+    asking.run(async ({ client }) => {
+      setForesight({ ...(await foresee(request, dry, client)), version: versionAt(tree, { to, ...body }) });
     });
   }, [time]);
   // What came is below the form: what matters of it shall be seen.
   useEffect(() => result.current?.scrollIntoView({ block: "nearest" }), [foresight, sent, sending.error]);
 
   const send = (): void =>
-    sending.run(async () => {
-      setSent(await client().entities.transition(to.machine, to.entity, body, { idempotencyKey: key }));
+    sending.run(async ({ client }) => {
+      setSent(await client.entities.transition(to.machine, to.entity, body, { idempotencyKey: key }));
     });
   const now = versionAt(tree, { to, ...body });
   const moved = foresight?.version !== undefined && now !== undefined && now !== foresight.version;
