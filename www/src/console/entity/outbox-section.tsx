@@ -6,7 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { SelectField } from "../../parts/field.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Ago } from "../ago.tsx";
 import { apiPath } from "../curl.ts";
 import { useLive } from "../live.ts";
 import { client } from "../service.ts";
@@ -87,8 +87,8 @@ export function OutboxSection({ subject: { machine, entity } }: { subject: Subje
             },
             { head: "Status", cell: (item) => <EffectStatus item={item} /> },
             { head: "Version", align: "end", cell: ({ version }) => version },
-            { head: "Attempt", align: "end", cell: ({ attempt }) => attempt },
-            { head: "Made", cell: ({ created_at }) => <Time at={created_at} /> },
+            { head: "Tries", align: "end", cell: ({ attempt }) => attempt },
+            { head: "Made", cell: ({ created_at }) => <Ago at={created_at} now={live.at} /> },
             { head: "Actions", cell: (item) => <EffectActions item={item} /> },
           ]}
         />
