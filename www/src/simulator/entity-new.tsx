@@ -7,7 +7,7 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { Dialog } from "../parts/overlays.tsx";
 import { rootsOf } from "./model-documents.ts";
 import type { Model } from "./model.ts";
-import { objectOf } from "./params-fields.ts";
+import { objectSaid } from "./params-fields.ts";
 
 /** A dialog that makes an entity. */
 export function NewEntity({ model, onClose }: { model: Model; onClose: () => void }): JSX.Element {
@@ -17,7 +17,7 @@ export function NewEntity({ model, onClose }: { model: Model; onClose: () => voi
   const [text, setText] = useState("");
   const [refused, setRefused] = useState<string>();
   const id = typedId ?? freeId(model, machine);
-  const context = objectOf(text);
+  const { value: context, problem } = objectSaid(text);
   const create = (event: Event): void => {
     event.preventDefault();
     if (context === undefined || id === "") return;
@@ -47,7 +47,7 @@ export function NewEntity({ model, onClose }: { model: Model; onClose: () => voi
           label="Context (JSON)"
           value={text}
           placeholder='{"customer": "c-17"}'
-          problem={context === undefined ? "It is no JSON object." : undefined}
+          problem={problem}
           onInput={setText}
         />
         <div class="dialog-actions">

@@ -6,7 +6,7 @@ import { messageOf } from "../parts/failure.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { livingOf } from "./events-offers.ts";
 import type { Model } from "./model.ts";
-import { objectOf } from "./params-fields.ts";
+import { objectSaid } from "./params-fields.ts";
 import { whyNot } from "./why-text.ts";
 
 /** Any event, to the entity or to one that lives below it. */
@@ -27,7 +27,7 @@ function AnotherForm({ model }: { model: Model }): JSX.Element {
   const view = model.view.value;
   const living = view?.tree === undefined ? [] : livingOf(view.tree);
   const receiver = living[Number(to)] ?? living[0];
-  const params = objectOf(text);
+  const { value: params, problem } = objectSaid(text);
   const reason = useMemo(() => {
     if (receiver === undefined || type === "" || params === undefined) return undefined;
     try {
@@ -61,13 +61,7 @@ function AnotherForm({ model }: { model: Model }): JSX.Element {
           onSelect={setTo}
         />
       )}
-      <TextField
-        label="Params (JSON)"
-        value={text}
-        placeholder="{}"
-        problem={params === undefined ? "It is no JSON object." : undefined}
-        onInput={setText}
-      />
+      <TextField label="Params (JSON)" value={text} placeholder="{}" problem={problem} onInput={setText} />
       <p class="sim-event-reason" role="status">
         {reason}
       </p>

@@ -3,6 +3,7 @@
 import { type AnyMachine, defineMachine, type JsonDefinition, StatewrightError, validate } from "statewright";
 
 import type { Problem } from "../editor/editor.tsx";
+import { inexactIn, inexactText } from "../parts/exact-numbers.ts";
 
 /** A definition as it is written: a tab of the editor. */
 export interface Doc {
@@ -59,6 +60,8 @@ function read(text: string, before: string = UNTITLED): Read {
     return { text, name: before, problems: [], broken: true, definition: undefined };
   }
   const name = nameOf(value);
+  const inexact = inexactIn(text).map(({ path, literal }) => fault(path, inexactText(literal)));
+  if (inexact.length > 0) return { text, name, problems: inexact, broken: false, definition: undefined };
   try {
     const { valid, faults, warnings } = validate(value);
     const problems = [

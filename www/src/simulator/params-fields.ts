@@ -1,5 +1,8 @@
 // The fields that guards read, and params as they are typed into a form of them.
 
+import { exactJson, inexactText, isDecimal, isExact } from "../parts/exact-numbers.ts";
+import { isObject } from "../parts/json-value.ts";
+
 /** A comparison of a guard. */
 interface Compared {
   readonly field: string;
@@ -98,50 +101,56 @@ export interface TypedParams {
   readonly problems: ReadonlyMap<string | undefined, string>;
 }
 
+/** What a text says, or what is wrong with it. */
+type Said<T> =
+  | { readonly value: T; readonly problem?: undefined }
+  | { readonly value?: undefined; readonly problem: string };
+
 /** Reads what is typed for a field. */
-function valueOf(kind: FieldKind, text: string): { readonly value: unknown } | undefined {
+function valueOf(kind: FieldKind, text: string): Said<unknown> {
   switch (kind) {
     case "text":
       return { value: text };
     case "choice":
       return { value: text === "true" };
     case "number": {
-      const value = Number(text);
-      return text.trim() === "" || !Number.isFinite(value) ? undefined : { value };
+      const number = text.trim();
+      if (!isDecimal(number)) return { problem: "It is no number." };
+      return isExact(number) ? { value: Number(number) } : { problem: inexactText(number) };
     }
     case "json":
       try {
-        return { value: JSON.parse(text) as unknown };
-      } catch {
+        return { value: exactJson(text) };
+      } catch (error) {
         // A text needs no quotes.
-        return { value: text };
+        return error instanceof RangeError ? { problem: error.message } : { value: text };
       }
   }
 }
 
 /** Reads an object of JSON; of an empty text an empty one. */
-export function objectOf(text: string): { readonly [name: string]: unknown } | undefined {
-  if (text.trim() === "") return {};
+export function objectSaid(text: string): Said<{ readonly [name: string]: unknown }> {
+  if (text.trim() === "") return { value: {} };
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  } catch {
-    // Told by the caller.
+    const value = exactJson(text);
+    if (isObject(value)) return { value: { ...value } };
+  } catch (error) {
+    if (error instanceof RangeError) return { problem: error.message };
   }
-  return undefined;
+  return { problem: "It is no JSON object." };
 }
 
 /** The params of what is typed. Names like `__proto__` are names like others. */
 export function paramsOf(fields: readonly GuardField[], typed: Typed): TypedParams {
   const problems = new Map<string | undefined, string>();
-  const other = objectOf(typed.other);
-  if (other === undefined) problems.set(undefined, "It is no JSON object.");
-  const entries = new Map(Object.entries(other ?? {}));
+  const other = objectSaid(typed.other);
+  if (other.problem !== undefined) problems.set(undefined, other.problem);
+  const entries = new Map(Object.entries(other.value ?? {}));
   for (const { name, kind } of fields) {
     const text = typed.fields.get(name) ?? "";
     if (text === "") continue;
     const read = valueOf(kind, text);
-    if (read === undefined) problems.set(name, "It is no number.");
+    if (read.problem !== undefined) problems.set(name, read.problem);
     else entries.set(name, read.value);
   }
   return { params: Object.fromEntries(entries), problems };

@@ -2,6 +2,7 @@
 
 import type { JsonDefinition, Scenario } from "statewright";
 
+import { exactJson } from "../../parts/exact-numbers.ts";
 import { isObject, type JsonObject } from "../../parts/json-value.ts";
 
 /** What a simulation begins with. */
@@ -33,8 +34,10 @@ export function jsonOf(text: string): unknown {
   if (text.length > MOST_TEXT) throw new Unreadable("It has more than 2 MB, which is more than is read");
   if (depthOf(text) > MOST_DEEP) throw new Unreadable(`It is nested more than ${MOST_DEEP} deep`);
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch (error) {
+    if (error instanceof RangeError)
+      throw new Unreadable(`It has a number that is not kept: ${error.message}`);
     throw new Unreadable(`It is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
