@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
 import { Button } from "../../parts/button.tsx";
+import { exactJson } from "../../parts/exact-numbers.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Dialog, tell } from "../../parts/overlays.tsx";
@@ -65,8 +66,9 @@ export function CreateEntity({ machine, onClose }: { machine: string; onClose: (
 function read(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = exactJson(text);
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     throw new Error(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))

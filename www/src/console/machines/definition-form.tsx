@@ -6,7 +6,7 @@ import { JsonEditor } from "../../editor/editor.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { type Deed, useActing } from "../entity/acting.ts";
-import { problemsOf, useJudgement } from "./validation.ts";
+import { type Judged, problemsOf, useJudgement } from "./validation.ts";
 
 export interface DefinitionFormProps {
   /** What the editor begins with. */
@@ -14,6 +14,8 @@ export interface DefinitionFormProps {
   readonly label: string;
   /** The machine's id, where it is settled. */
   readonly machine?: string;
+  /** Numbers of the text that it begins with which were rounded when it was read. */
+  readonly rounded?: ReadonlySet<number>;
   readonly names: readonly string[];
   /** What is asked beside the definition. */
   readonly children?: ComponentChildren;
@@ -27,13 +29,15 @@ export interface DefinitionFormProps {
   readonly beside?: (text: string) => ComponentChildren;
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /** A definition that is written and sent: checked by the service on the way, with what it says at the lines it means. */
 export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
-  const { label, machine, names, children, action, what, onSend, onCancel, beside } = props;
+  const { label, machine, rounded = NONE, names, children, action, what, onSend, onCancel, beside } = props;
   const [text, setText] = useState(props.text);
   const { busy, run } = useActing();
   const [refused, setRefused] = useState<{ readonly error: unknown; readonly of: string }>();
-  const judged = useJudgement(text, machine);
+  const judged = useJudgement(text, machine, rounded);
   const faults =
     refused?.of === text && refused.error instanceof StatewrightError
       ? refused.error.details.faults
@@ -59,7 +63,7 @@ export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
         <JsonEditor value={text} onChange={setText} problems={problems} label={label} names={names} />
       </div>
       <p class="muted" role="status">
-        {verdict(judged.valid, problems.length, judged.definition !== undefined)}
+        {verdict(judged, problems.length)}
       </p>
       {judged.error !== undefined && <Failure error={judged.error} what="Could not check the definition" />}
       {beside?.(text)}
@@ -80,8 +84,10 @@ export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
   );
 }
 
-function verdict(valid: boolean | undefined, problems: number, readable: boolean): string {
-  if (!readable) return "This is no JSON object yet.";
+function verdict({ valid, definition }: Judged, problems: number): string {
+  if (definition === undefined && problems > 0)
+    return "A number in it would not be sent as it is written: it is marked.";
+  if (definition === undefined) return "This is no JSON object yet.";
   if (valid === undefined) return "Checking…";
   if (!valid) return "The service would refuse this definition: its faults are marked.";
   return problems === 0

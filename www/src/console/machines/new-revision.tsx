@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { JsonDefinition, Machine } from "statewright/client";
 
 import { JsonDiff } from "../../editor/diff.tsx";
+import { roundedIn } from "../../parts/exact-numbers.ts";
 import { CheckField } from "../../parts/field.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
 import type { Deed } from "../entity/acting.ts";
@@ -21,6 +22,7 @@ export function NewRevision({ machine }: { machine: Machine }): JSX.Element {
   const [inFlight, setInFlight] = useState<InFlight>("follow");
   const [compares, setCompares] = useState(false);
   const text = useMemo(() => definitionText(base), []);
+  const rounded = useMemo(() => roundedIn(base), []);
   const names = useMachineNames();
   const overtaken = machine.revision !== base.revision;
   const send = async (definition: object, deed: Deed) => {
@@ -62,6 +64,7 @@ export function NewRevision({ machine }: { machine: Machine }): JSX.Element {
         text={text}
         label="Definition of the new revision"
         machine={id}
+        rounded={rounded}
         names={names}
         action="Put the revision"
         what="The revision was not put"

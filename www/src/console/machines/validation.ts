@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { components, Validation } from "statewright/client";
 
 import type { Problem } from "../../editor/faults.ts";
+import { inexactText, isExact, numbersOf } from "../../parts/exact-numbers.ts";
+import { isObject } from "../../parts/json-value.ts";
 import { client } from "../service.ts";
 
 /** A pause in typing after which the service is asked, in milliseconds. */
@@ -11,7 +13,7 @@ const PAUSE = 350;
 
 /** What is known of a text. */
 export interface Judged {
-  /** What it says, where it is a JSON object. */
+  /** What it says, where it is a JSON object that can be sent as it is written. */
   readonly definition: object | undefined;
   readonly problems: readonly Problem[];
   /** Whether the service would register it; undefined while that is not known. */
@@ -40,20 +42,49 @@ export function problemsOf({
 function read(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     // The editor says where.
     return undefined;
   }
 }
 
-/** Asks the service about a text whenever it has stood still for a moment. `machine` is the id that it has where it says none. */
-export function useJudgement(text: string, machine?: string): Judged {
+/** The numbers of a definition that may not be sent: they would be, or were when they were read, other ones than the service has. */
+function unsent(text: string, rounded: ReadonlySet<number>): Problem[] {
+  return numbersOf(text, (literal) => isExact(literal) && !rounded.has(Number(literal))).map(
+    ({ path, literal }) => ({
+      path,
+      severity: "error",
+      message: isExact(literal)
+        ? `${literal} may be another number in the service: it was rounded when it was read. Put this revision by the API.`
+        : inexactText(literal),
+    }),
+  );
+}
+
+/** What is known of a text before the service is asked about it. */
+function look(text: string, rounded: ReadonlySet<number>): Pick<Judged, "definition" | "problems"> {
+  const definition = read(text);
+  const problems = definition === undefined ? [] : unsent(text, rounded);
+  return { definition: problems.length === 0 ? definition : undefined, problems };
+}
+
+/**
+ * Asks the service about a text whenever it has stood still for a moment.
+ *
+ * @param machine the id that it has where it says none.
+ * @param rounded numbers of what it began with that may be other ones in the service.
+ */
+export function useJudgement(
+  text: string,
+  machine: string | undefined,
+  rounded: ReadonlySet<number>,
+): Judged {
   const [judged, setJudged] = useState<Judged & { readonly of: string }>();
   useEffect(() => {
-    const definition = read(text);
+    const { definition, problems } = look(text, rounded);
     if (definition === undefined) {
-      setJudged({ of: text, definition, problems: [], valid: false, error: undefined });
+      setJudged({ of: text, definition, problems, valid: false, error: undefined });
       return;
     }
     const asking = new AbortController();
@@ -81,8 +112,8 @@ export function useJudgement(text: string, machine?: string): Judged {
       asking.abort();
     };
   }, [text, machine]);
-  if (judged === undefined)
-    return { definition: read(text), problems: [], valid: undefined, error: undefined };
+  if (judged?.of === text) return judged;
   // What was said of the text before stays in view, but decides nothing.
-  return judged.of === text ? judged : { ...judged, definition: read(text), valid: undefined };
+  const { definition } = look(text, rounded);
+  return { problems: judged?.problems ?? [], error: judged?.error, definition, valid: undefined };
 }

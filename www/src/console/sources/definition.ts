@@ -2,6 +2,8 @@
 
 import type { Source } from "statewright/client";
 
+import { exactJson } from "../../parts/exact-numbers.ts";
+
 /** What the service adds to what was put. */
 const ADDED: readonly string[] = ["id", "counts", "created_at", "updated_at"];
 /** What decides most, first. */
@@ -32,8 +34,9 @@ export function startOf(machine: string): object {
 export function readObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = exactJson(text);
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     throw new Error(`this is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {

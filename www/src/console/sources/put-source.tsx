@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 
 import { JsonEditor, jsonText, type Problem } from "../../editor/editor.tsx";
 import { Button } from "../../parts/button.tsx";
+import { exactJson } from "../../parts/exact-numbers.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { confirm, tell } from "../../parts/overlays.tsx";
@@ -136,7 +137,7 @@ function problemsOf(error: unknown): readonly Problem[] {
 
 function bodyOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return text;
   }
