@@ -3,6 +3,7 @@ import type { Entity, ListedEntity } from "statewright/client";
 
 import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../ago.tsx";
+import { StateBadges } from "../entity/state-badges.tsx";
 import { consoleLink } from "../place.ts";
 
 interface EntityTableProps {
@@ -59,21 +60,10 @@ function Unreadable({ row: { error } }: { row: Corrupt }): JSX.Element {
   );
 }
 
-function States({ entity }: { entity: Entity }): JSX.Element {
-  const { current_state: current, instance } = entity;
-  const states = typeof current === "string" ? [["", current] as const] : Object.entries(current);
+function States({ entity: { current_state, instance } }: { entity: Entity }): JSX.Element {
   return (
     <span class="con-states">
-      {states.map(([region, state]) => (
-        <span
-          key={region}
-          class="badge badge-live con-state"
-          title={region === "" ? state : `${region}: ${state}`}
-        >
-          {region !== "" && <span class="con-region">{region}</span>}
-          {state}
-        </span>
-      ))}
+      <StateBadges state={current_state} />
       {instance !== undefined && <span class="badge">child, {instance.status}</span>}
     </span>
   );

@@ -1,3 +1,5 @@
+import "./state-badges.css";
+
 import type { components, Entity } from "statewright/client";
 import type { JSX } from "preact";
 
