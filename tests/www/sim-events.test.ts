@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateRawSync } from "node:zlib";
 
 import type { Locator, Page } from "playwright-core";
 
+import { event, events, payloadOf } from "./simulator-page.ts";
 import { quiet, skip, stage } from "./support.ts";
 
 const LIGHT = {
@@ -15,8 +15,6 @@ const LIGHT = {
   transitions: [{ from: "red", to: "green", on: "go" }],
 };
 
-const events = (page: Page): Locator => page.getByRole("region", { name: "What can happen now" });
-const event = (page: Page, name: string): Locator => events(page).getByRole("button", { name, exact: true });
 /** The line of an event: its button with all that is said of it. */
 const item = (page: Page, name: string): Locator =>
   events(page)
@@ -305,7 +303,7 @@ test("events of the simulator", { skip }, async (t) => {
   });
 
   await t.test("a link does not replace what was done unasked", async () => {
-    const payload = `1${deflateRawSync(JSON.stringify({ definitions: [LIGHT] })).toString("base64url")}`;
+    const payload = payloadOf(JSON.stringify({ definitions: [LIGHT] }));
     const link = `${on.url}/#/s/${payload}`;
     await page.goto(link);
     const question = page.getByRole("dialog", { name: "Load what the link holds?" });

@@ -511,7 +511,7 @@ test("timers without end stop the clock, not the page", () => {
   const runner = new Runner(model, ticks);
   const begin = model.view.value?.now ?? 0;
   runner.turnTo(begin + 86_400_000);
-  assert.equal(runner.stopped.value, "Stopped after 1,000 timers. Step again to go on.");
+  assert.equal(runner.stopped.value, "Stopped after many timers. Step again to go on.");
   assert.equal(model.view.value?.now, begin + 1000);
   assert.equal(model.view.value.steps.length, 2);
   assert.equal(model.view.value.steps[1]?.rows.length, 1000);
@@ -525,6 +525,19 @@ test("timers without end stop the clock, not the page", () => {
   runner.start();
   for (let tick = 0; tick < 100; tick += 1) ticks.pass(250);
   assert.equal(runner.stopped.value, "Stopped after 1,000 timers.");
+});
+
+test("a scenario that turns the clock past timers is shown, and they fire a pass at a time", () => {
+  const model = modelOf(LAMP);
+  const create = { op: "create", args: { machine_id: "restless", body: { entity_id: "r" } } };
+  const steps = [create, { op: "advance", at: 3_600_000 }];
+  const scenario = { statewright: "scenario/1", machines: [], steps } as const;
+  assert.equal(model.load({ definitions: [RESTLESS], scenario }), true);
+  assert.deepEqual(model.view.value?.events, []);
+  const runner = new Runner(model, new HandTicks());
+  runner.turnTo(3_600_001);
+  assert.equal(runner.stopped.value, "Stopped after many timers. Step again to go on.");
+  assert.equal(model.view.value.steps[2]?.rows.length, 64);
 });
 
 test("a scenario that fires timers without end is not loaded, nor one with a step that is none", () => {

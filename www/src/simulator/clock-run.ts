@@ -4,7 +4,6 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 
 import { LAST } from "./clock-time.ts";
 import type { Model } from "./model.ts";
-import { MOST_FIRED } from "./model-session.ts";
 
 /** How fast it can run. */
 export const SPEEDS: readonly number[] = [1, 60, 3600, 86_400];
@@ -27,7 +26,7 @@ export interface Ticks {
 }
 
 /** The ticks of a page. */
-export const PAGE_TICKS: Ticks = {
+const PAGE_TICKS: Ticks = {
   now: () => performance.now(),
   every: (milliseconds, what) => {
     const timer = setInterval(what, milliseconds);
@@ -98,14 +97,19 @@ export class Runner {
   /** Turns the clock on, and fires what is due by then. */
   turnTo(to: number): void {
     const isThere = this.#model.advance(Math.min(to, LAST));
-    const many = MOST_FIRED.toLocaleString("en-GB");
-    this.stopped.value = isThere ? undefined : `Stopped after ${many} timers. Step again to go on.`;
+    this.stopped.value = isThere ? undefined : "Stopped after many timers. Step again to go on.";
   }
 
   /** Turns the clock to the timer that is due first, and so fires it. */
   jump(): void {
+    const due = this.#model.view.value?.due;
+    if (due === undefined) return;
+    this.turnTo(Math.max(due.at, this.#model.view.value?.now ?? 0));
     const view = this.#model.view.value;
-    if (view?.due !== undefined) this.turnTo(Math.max(view.due.at, view.now));
+    const rows = view?.steps[view.done - 1]?.rows;
+    if (rows?.length === 0 && this.stopped.value === undefined) {
+      this.stopped.value = `The timer of ${due.state} was due, and its conditions did not hold: nothing moved.`;
+    }
   }
 
   #tick(): void {

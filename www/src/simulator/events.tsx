@@ -195,7 +195,12 @@ function Joins({ model, subject }: { model: Model; subject: Subject }): JSX.Elem
     const definition = definitionOf(model.definitions.value, subject.machine_id);
     if (!definition?.joins || definition.joins.length === 0) return [];
     const event = definition.transitions.find(({ on }) => !on.startsWith("$"))?.on ?? "any";
-    return model.explain(subject, { type: event }).joins;
+    try {
+      return model.explain(subject, { type: event }).joins;
+    } catch {
+      // Each event says for itself why nothing can be told.
+      return [];
+    }
   }, [view, subject]);
   if (joins.length === 0) return null;
   return (

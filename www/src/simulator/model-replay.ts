@@ -5,7 +5,7 @@ import type { AnyMachine, ScenarioStep } from "statewright";
 import { Session } from "./model-session.ts";
 
 /** The session anew, and how many of the steps it lost. */
-export interface Replayed {
+interface Replayed {
   readonly session: Session;
   readonly lost: number;
 }

@@ -17,7 +17,7 @@ const AT_ONCE = 100;
 /** How long a part of it takes, in milliseconds. */
 const PART = 20;
 /** How many timers one turn of the clock fires: machines can have timers without end. */
-export const MOST_FIRED = 1000;
+const MOST_FIRED = 1000;
 /** How many timers a scenario that is loaded may fire. */
 const MOST_FIRED_BY_ALL = 20_000;
 
@@ -135,6 +135,13 @@ export class Session {
     return { ...this.simulation.export(), steps };
   }
 
+  /** How many steps of another session moved something, and the same steps of this one do not. */
+  stillAgainst(other: Session): number {
+    const moved = (rows: Rows | undefined) => (rows?.length ?? 0) > 0;
+    const known = this.#filling === undefined ? this.#rows : [];
+    return known.filter((rows, index) => moved(other.#rows[index]) && !moved(rows)).length;
+  }
+
   /** How many steps are done. */
   get done(): number {
     return this.#done;
@@ -199,6 +206,10 @@ export class Session {
 
   /** Turns the clock on, as one step: to that time, or as far as so many timers fire. Gives whether it got there. */
   advance(to: number, most = MOST_FIRED): boolean {
+    if (this.#isOverdue()) {
+      this.#pass();
+      if (this.#isOverdue()) return false;
+    }
     const { last, more } = this.#tried(to, most);
     this.act((simulation) => simulation.advance(more ? last : to));
     return !more;
@@ -206,8 +217,23 @@ export class Session {
 
   /** Fires what is due by a time, so many timers at most, as one step that ends with the last of them. Gives how many. */
   fire(to: number, most: number): number {
+    if (this.#isOverdue()) return this.#pass();
     const { last, fired } = this.#tried(to, most);
     if (fired > 0) this.act((simulation) => simulation.advance(last));
+    return fired;
+  }
+
+  /** Whether the clock was turned past a timer, as a scenario can. */
+  #isOverdue(): boolean {
+    return (this.simulation.due()?.at ?? Number.POSITIVE_INFINITY) < this.simulation.now;
+  }
+
+  /** Fires some of what is overdue: turning the clock on would fire all of it at once. Gives how many. */
+  #pass(): number {
+    let fired = 0;
+    this.act((simulation) => {
+      fired = firedBy(simulation.perform("tick"));
+    });
     return fired;
   }
 

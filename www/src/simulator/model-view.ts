@@ -1,12 +1,13 @@
 // What is to be seen of a session.
 
-import type {
-  PossibleEvent,
-  SimulatedEffect,
-  SimulatedEntity,
-  SimulatedRow,
-  Simulation,
-  Timer,
+import {
+  type PossibleEvent,
+  type SimulatedEffect,
+  type SimulatedEntity,
+  type SimulatedRow,
+  type Simulation,
+  StatewrightError,
+  type Timer,
 } from "statewright";
 
 import type { Taken, Tree } from "../diagram/diagram.tsx";
@@ -84,7 +85,7 @@ export function viewOf(
     get forest() {
       return forest();
     },
-    events: of((machine, entity) => simulation.events(machine, entity)) ?? [],
+    events: of((machine, entity) => eventsOf(simulation, machine, entity)) ?? [],
     due: simulation.due(),
     steps,
     done,
@@ -94,6 +95,16 @@ export function viewOf(
       return history();
     },
   };
+}
+
+/** None where more timers are overdue than are caught up with at once: then nothing can happen before they fire. */
+function eventsOf(simulation: Simulation, machine: string, entity: string): readonly PossibleEvent[] {
+  try {
+    return simulation.events(machine, entity);
+  } catch (error) {
+    if (error instanceof StatewrightError && error.code === "TIMEOUTS_PENDING") return [];
+    throw error;
+  }
 }
 
 /** The trees of all entities that stand in no other's. */

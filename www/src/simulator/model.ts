@@ -32,6 +32,20 @@ export interface Content {
   readonly fork?: boolean | undefined;
 }
 
+function lostText(count: number): string {
+  return count === 1
+    ? "1 step does not work with this definition and is left out."
+    : `${count} steps do not work with this definition and are left out.`;
+}
+
+/** What is said of steps that move nothing any more. */
+function stillText(count: number): string | undefined {
+  if (count === 0) return undefined;
+  return count === 1
+    ? "1 step moves nothing with this definition."
+    : `${count} steps move nothing with this definition.`;
+}
+
 /** An event as it is sent. */
 export interface SentEvent extends EventDetails {
   readonly type: string;
@@ -179,6 +193,7 @@ export class Model {
     }
     try {
       const { session, lost } = replayed(machines, old, names);
+      const still = old === undefined || lost > 0 ? 0 : session.stillAgainst(old);
       if (session.view(undefined).entities.length === 0) this.#begin(session, machines);
       const wanted = this.#wanted;
       const renamed = wanted && {
@@ -187,10 +202,7 @@ export class Model {
       };
       this.#take(session, renamed, docs);
       this.failure.value = undefined;
-      this.note.value =
-        lost === 0
-          ? undefined
-          : `${lost === 1 ? "1 step does" : `${lost} steps do`} not work with this definition and ${lost === 1 ? "is" : "are"} left out.`;
+      this.note.value = lost > 0 ? lostText(lost) : stillText(still);
     } catch (error) {
       this.failure.value = error;
     }
@@ -278,6 +290,7 @@ export class Model {
   #do(what: (session: Session) => void): boolean {
     const session = this.#session;
     if (session === undefined) return false;
+    this.note.value = undefined;
     try {
       what(session);
       this.failure.value = undefined;

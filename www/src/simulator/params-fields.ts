@@ -11,7 +11,7 @@ interface Compared {
 }
 
 /** How a field is typed in. */
-export type FieldKind = "number" | "choice" | "text" | "json";
+type FieldKind = "number" | "choice" | "text" | "json";
 
 /** A field that guards read. */
 export interface GuardField {
@@ -96,7 +96,7 @@ export interface Typed {
 export const BLANK: Typed = { fields: new Map(), other: "" };
 
 /** The params that are typed, or what is wrong with them by field; that of the other params has no name. */
-export interface TypedParams {
+interface TypedParams {
   readonly params: { readonly [name: string]: unknown };
   readonly problems: ReadonlyMap<string | undefined, string>;
 }

@@ -5,7 +5,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/overlays.tsx";
 
 /** What shortcuts do. */
-export interface Shortcuts {
+interface Shortcuts {
   readonly undo: () => void;
   readonly redo: () => void;
   readonly run: () => void;

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { route } from "../app/route.ts";
+import { handover } from "../console/fork/handover.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { loadWasm } from "../wasm/load.ts";
@@ -19,7 +20,7 @@ import { restoreSizes } from "./layout-sizes.ts";
 import { Model } from "./model.ts";
 import { forget, named, type Unopened } from "./opening.ts";
 import { Panels } from "./panels/panels.tsx";
-import { replaceWith } from "./share/replace.ts";
+import { isChanged, replaceWith } from "./share/replace.ts";
 import { Toolbar } from "./share/toolbar.tsx";
 import { ShortcutsDialog, useShortcuts } from "./shortcuts.tsx";
 import { SubjectPane } from "./subject.tsx";
@@ -42,8 +43,21 @@ async function begin(): Promise<Running> {
   const error = first?.error ?? takenFailure(model);
   if (first !== undefined && error !== undefined) unopened = { what: first.what, error };
   kept = { model, runner: new Runner(model) };
+  // What was done is in memory alone.
+  addEventListener("beforeunload", (event) => {
+    if (isChanged(model)) event.preventDefault();
+  });
   return kept;
 }
+
+// A fork goes with the tenant that it is of: what began then begins anew.
+handover.subscribe((fork) => {
+  if (fork !== undefined) return;
+  forget();
+  if (kept?.model.fork.peek() === undefined) return;
+  kept.runner.pause();
+  kept = undefined;
+});
 
 /** The failure of a load, which is told once. */
 function takenFailure(model: Model): unknown {

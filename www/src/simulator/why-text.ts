@@ -33,7 +33,7 @@ function listed(names: Iterable<string>): string {
 }
 
 /** What a clause of a guard found: `amount ≥ 25 fails: it is 20 in the params`. */
-export function clauseText({ field, op, expected, seen, source, reason, path }: FailingClause): string {
+function clauseText({ field, op, expected, seen, source, reason, path }: FailingClause): string {
   const what = field === undefined || op === undefined ? path : `${field} ${signOf(op)} ${short(expected)}`;
   if (source === "absent") return `${what} fails: ${field ?? "it"} is missing`;
   const found =
@@ -91,6 +91,8 @@ function fromText(candidates: readonly Candidate[], states: States): string {
 export function joinText({ target_region, target_state, missing }: Explanation["joins"][number]): string {
   const waits = missing.map(({ region, state, current }) => `${region} to be ${state} (it is ${current})`);
   const after =
-    waits.length === 0 ? "fired before, and waits to become true anew" : `waits for ${waits.join(" and ")}`;
+    waits.length === 0
+      ? "is true since before, and waits to become true anew"
+      : `waits for ${waits.join(" and ")}`;
   return `${target_region} → ${target_state} ${after}`;
 }

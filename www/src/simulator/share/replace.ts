@@ -13,7 +13,7 @@ export function noteLoaded(model: Model): void {
 }
 
 /** Whether something was done or written since the last load. */
-function isChanged(model: Model): boolean {
+export function isChanged(model: Model): boolean {
   return loaded.get(model)?.text !== standing(model);
 }
 
