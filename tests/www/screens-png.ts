@@ -10,8 +10,7 @@ export function withPalette(picture: Buffer): Buffer {
   const colours = new Uint32Array(width * height);
   const counts = new Map<number, number>();
   for (let at = 0; at < colours.length; at += 1) {
-    // In steps of 8, which are not seen: so there are fewer of them.
-    const colour = (step(data[at * 4]) << 16) | (step(data[at * 4 + 1]) << 8) | step(data[at * 4 + 2]);
+    const colour = colourAt(data, at * 4);
     colours[at] = colour;
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
@@ -42,8 +41,8 @@ export function withPalette(picture: Buffer): Buffer {
   ]);
 }
 
-function step(value = 0): number {
-  return Math.min(255, Math.round(value / 8) * 8);
+function colourAt(data: Buffer, at: number): number {
+  return data.readUIntBE(at, 3);
 }
 
 function parts(colour: number): [red: number, green: number, blue: number] {
