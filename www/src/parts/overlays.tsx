@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Boundary } from "./boundary.tsx";
 import { Button } from "./button.tsx";
@@ -107,7 +107,8 @@ export interface DialogProps {
 export function Dialog({ title, children, onClose, wide = false }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [key] = useState(() => Symbol(title));
-  useEffect(() => {
+  // At once: the next key is already the dialog's.
+  useLayoutEffect(() => {
     const { current } = dialog;
     const before = document.activeElement;
     current?.showModal();

@@ -1,6 +1,6 @@
 import { ChevronDown, type IconNode } from "lucide";
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "../../parts/icon.tsx";
 
@@ -28,7 +28,8 @@ export function Menu({ label, icon, items, onSelect }: MenuProps): JSX.Element {
     ...(whole.current?.querySelectorAll<HTMLButtonElement>('[role="menuitem"]') ?? []),
   ];
 
-  useEffect(() => {
+  // Before the next key comes, which is the menu's.
+  useLayoutEffect(() => {
     if (open !== undefined)
       itemButtons()
         .at(open === "first" ? 0 : -1)
