@@ -9,7 +9,7 @@ import { type Filters, queryOf, readFilters, writeFilters } from "../../www/src/
 import { readPlace } from "../../www/src/console/place-reading.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 const lane = {
   machine_id: "lane",
@@ -48,7 +48,7 @@ if (skip === false) {
 }
 
 async function visit(fragment: string): Promise<void> {
-  await page.evaluate((to) => void (location.hash = to), `#/console/${fragment}`);
+  await goTo(page, `#/console/${fragment}`);
 }
 
 const links = () => page.getByRole("table").getByRole("link");

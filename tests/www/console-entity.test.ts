@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 
 import { KEY, wheel } from "../http/support.ts";
 import { make, openBundle, park, send, stock } from "./console-entity-stock.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 let on: Stage;
 let opened: Opened;
@@ -24,12 +24,7 @@ if (skip === false) {
 /** Goes to an entity, or to a section of its view. */
 async function visit(machine: string, entity: string, section?: string): Promise<void> {
   const path = ["console", "entity", machine, entity, ...(section === undefined ? [] : [section])];
-  await page.evaluate(
-    (to) => {
-      location.hash = to;
-    },
-    `#/${path.map(encodeURIComponent).join("/")}`,
-  );
+  await goTo(page, `#/${path.map(encodeURIComponent).join("/")}`);
   await page.getByRole("heading", { level: 1, name: entity, exact: true }).waitFor();
 }
 

@@ -9,7 +9,8 @@ import { checkScenario, type Scenario } from "statewright";
 
 import { decode } from "../../www/src/simulator/share/link.ts";
 import { openBundle, stock } from "./console-entity-stock.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { events } from "./simulator-page.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 let on: Stage;
 let opened: Opened;
@@ -27,15 +28,13 @@ if (skip === false) {
 }
 
 const button = (name: string | RegExp) => page.getByRole("button", { name });
+/** A state of the simulator's diagram, which leads to its definition. */
+const state = (name: RegExp) =>
+  page.getByRole("region", { name: /^Diagram of/ }).getByRole("button", { name });
 
 /** Opens the question whether an entity is to be forked. */
 async function ask(machine: string, entity: string): Promise<ReturnType<Page["getByRole"]>> {
-  await page.evaluate(
-    (to) => {
-      location.hash = to;
-    },
-    `#/console/entity/${machine}/${encodeURIComponent(entity)}`,
-  );
+  await goTo(page, `#/console/entity/${machine}/${encodeURIComponent(entity)}`);
   await page.getByRole("heading", { level: 1, name: entity, exact: true }).waitFor();
   await button("Open in simulator").click();
   const dialog = page.getByRole("dialog", { name: "Open in simulator" });
@@ -103,13 +102,13 @@ test("a live tree goes on in the simulator, and the service does not notice", { 
   await page.waitForURL(/#\/fork$/);
   await page.getByRole("note").getByText("A fork of run-1").waitFor();
 
-  await button(/return\.buyer\.observed/)
-    .first()
+  await events(page)
+    .getByRole("button", { name: /^return\.buyer\.observed/ })
     .click();
-  await page.getByRole("img", { name: /^returned, region case, current/ }).waitFor();
+  await state(/^returned, region case, current/).waitFor();
   // Its deadline is armed as it was there: it fires when the clock gets there.
   await button("Next timer").click();
-  await page.getByRole("img", { name: /^returned, region b1, current/ }).waitFor();
+  await state(/^returned, region b1, current/).waitFor();
 
   assert.deepEqual(
     requests.filter((request) => request.includes("/api") && !request.startsWith("GET ")),
@@ -136,6 +135,8 @@ test("personal values go along when that is asked for", { skip }, async () => {
   await dialog.getByRole("checkbox", { name: "Include personal values" }).check();
   await dialog.getByText("in the links and files that are made of it").waitFor();
   await dialog.getByRole("button", { name: "Open the fork" }).click();
+  // Something was done in the one before.
+  await page.getByRole("dialog").getByRole("button", { name: "Load it" }).click();
   await page.getByRole("note").getByText("A fork of run-1").waitFor();
   const link = await shared();
   for (const personal of PERSONAL) assert.ok(link.includes(personal), personal);
@@ -147,6 +148,6 @@ test("a child is taken with all of its tree, and is what the simulator shows", {
   await dialog.getByText("so the fork has the whole tree, from its root run-2 of bundle").waitFor();
   await dialog.getByRole("button", { name: "Open the fork" }).click();
   await page.getByRole("note").getByText("A fork of run-2::sub::ret_b1").waitFor();
-  await page.getByRole("img", { name: /^settling, region case, current/ }).waitFor();
+  await state(/^settling, settle, region case, current/).waitFor();
   quiet(opened);
 });

@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import { decode } from "../../www/src/simulator/share/link.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 const loan = {
   machine_id: "loan",
@@ -60,10 +60,7 @@ if (skip === false) {
 
 /** Goes to a place in the console. */
 async function visit(...path: string[]): Promise<void> {
-  await page.evaluate(
-    (to) => void (location.hash = to),
-    `#/console/${path.map(encodeURIComponent).join("/")}`,
-  );
+  await goTo(page, `#/console/${path.map(encodeURIComponent).join("/")}`);
 }
 
 const title = (name: string) => page.getByRole("heading", { level: 1, name, exact: true });
@@ -115,12 +112,10 @@ test("counts by state are drawn on the diagram, and a state leads to its entitie
   await page.getByRole("link", { name: "order", exact: true }).click();
   await title("order").waitFor();
   const drawing = page.getByRole("region", { name: "Diagram of order" });
-  const paid = drawing.getByRole("button", { name: /^paid\b/ });
-  await paid.getByText("1", { exact: true }).waitFor();
-  await drawing
-    .getByRole("button", { name: /^pending\b/ })
-    .getByText("2", { exact: true })
-    .waitFor();
+  const paid = drawing.getByRole("button", { name: /^paid, 1 entity\b/ });
+  await paid.waitFor();
+  await drawing.getByRole("button", { name: /^pending, 2 entities\b/ }).waitFor();
+  for (const count of ["1", "2"]) await drawing.getByText(count, { exact: true }).waitFor();
   await paid.focus();
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "o-1", exact: true }).waitFor();

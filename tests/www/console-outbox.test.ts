@@ -15,7 +15,7 @@ import { delivered, outbox, type Sink } from "../http/sink.ts";
 import { KEY } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
 import { receiver, settingsFor, stock, turned } from "./console-outbox-stock.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 import type { Page } from "playwright-core";
 
 test("filters are what a fragment says, and what the service is asked", () => {
@@ -109,7 +109,7 @@ if (skip === false) {
 }
 
 async function visit(filters = ""): Promise<void> {
-  await page.evaluate((to) => void (location.hash = to), `#/console/outbox${filters}`);
+  await goTo(page, `#/console/outbox${filters}`);
   await page.getByRole("heading", { level: 1, name: "Outbox" }).waitFor();
 }
 
@@ -199,7 +199,7 @@ test("an effect shows what was sent, each try, and its entity; its address opens
   const address = page.url();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  await page.evaluate((to) => void (location.hash = to), new URL(address).hash);
+  await goTo(page, new URL(address).hash);
   await dialog.getByRole("link", { name: "refused-1" }).click();
   await page.getByRole("heading", { level: 1, name: "refused-1" }).waitFor();
 });

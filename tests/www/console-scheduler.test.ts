@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { concernsOf } from "../../www/src/console/scheduler/verdict.ts";
 import { delivered } from "../http/sink.ts";
 import { make, park, stock } from "./console-entity-stock.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 import type { Page } from "playwright-core";
 
 const pass = {
@@ -64,7 +64,7 @@ if (skip === false) {
 }
 
 async function visit(): Promise<void> {
-  await page.evaluate(() => void (location.hash = "#/console/scheduler"));
+  await goTo(page, "#/console/scheduler");
   await page.getByRole("heading", { level: 1, name: "Scheduler" }).waitFor();
 }
 

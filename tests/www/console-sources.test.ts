@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { SECRETS_KEY } from "../http/sink.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 const SECRET = "it-is-a-secret";
 
@@ -27,7 +27,7 @@ if (skip === false) {
 }
 
 async function visit(path: string): Promise<void> {
-  await page.evaluate((to) => void (location.hash = to), `#/console/${path}`);
+  await goTo(page, `#/console/${path}`);
 }
 
 const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });

@@ -7,6 +7,7 @@ import type { Locator, Page } from "playwright-core";
 import { type AnyMachine, type Scenario, simulate } from "statewright";
 
 import { EXAMPLES } from "../../www/src/examples/index.ts";
+import { event, load, panels } from "./simulator-page.ts";
 import { quiet, skip, stage } from "./support.ts";
 
 /** Opens an example, over what was changed where something was. */
@@ -16,23 +17,14 @@ async function example(page: Page, name: RegExp, over: "unchanged" | "changed"):
   if (over === "changed") await page.getByRole("button", { name: "Load it" }).click();
 }
 
-const panels = (page: Page): Locator => page.getByRole("region", { name: "What happened and what stands" });
 const tab = (page: Page, name: RegExp): Promise<void> => panels(page).getByRole("tab", { name }).click();
-const send = (page: Page, event: string): Promise<void> =>
-  page
-    .getByRole("region", { name: "What can happen now" })
-    .getByRole("button", { name: event, exact: true })
-    .click();
+const send = (page: Page, name: string): Promise<void> => event(page, name).click();
 const told = (page: Page, words: string): Promise<void> =>
   panels(page).getByText(words, { exact: true }).first().waitFor();
 
-/** Chooses a file of a scenario for `Load`. */
-async function load(page: Page, scenario: Scenario): Promise<void> {
-  const chooser = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "Load", exact: true }).click();
-  const buffer = Buffer.from(JSON.stringify(scenario));
-  await (await chooser).setFiles([{ name: "x.json", mimeType: "application/json", buffer }]);
-}
+/** Loads a scenario from a file. */
+const play = (page: Page, scenario: Scenario): Promise<void> =>
+  load(page, [{ name: "x.json", text: JSON.stringify(scenario) }]);
 
 /** A scenario brings its own. */
 const NO_MACHINES: readonly AnyMachine[] = [];
@@ -308,7 +300,7 @@ test("the panels of the simulator", { skip }, async (t) => {
   );
 
   await t.test("parked timers say why, and events that wait are delivered when asked", async () => {
-    await load(page, waiting);
+    await play(page, waiting);
     await tab(page, /Entities/);
     await panels(page).getByRole("button", { name: "waits w" }).click();
     await tab(page, /Entries/);
@@ -333,7 +325,7 @@ test("the panels of the simulator", { skip }, async (t) => {
       .flatMap(({ machine_id, entity_id }) => session.history(machine_id, entity_id));
     const body = { tree: session.tree("bundle", "run-7"), history };
     const { definitions: machines } = example;
-    await load(page, {
+    await play(page, {
       statewright: "scenario/1",
       machines,
       start: session.now,
@@ -353,7 +345,7 @@ test("the panels of the simulator", { skip }, async (t) => {
     "hostile names and values are shown as text, and nothing goes over the edge of a phone",
     async () => {
       await page.setViewportSize({ width: 360, height: 740 });
-      await load(page, hostile);
+      await play(page, hostile);
       await page.getByRole("tab", { name: "History", exact: true }).click();
       await told(page, "2 of 2 steps done");
       const shown: [RegExp, RegExp][] = [

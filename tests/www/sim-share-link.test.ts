@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deflateRawSync } from "node:zlib";
 
 import { type AnyMachine, checkScenario, type Scenario, simulate } from "statewright";
 
@@ -10,11 +9,10 @@ import { EXAMPLES } from "../../www/src/examples/index.ts";
 import { contentOfText } from "../../www/src/simulator/share/content.ts";
 import { decode, encode, FITS_EVERYWHERE } from "../../www/src/simulator/share/link.ts";
 import { recorded } from "../../www/src/simulator/share/recorded.ts";
+import { payloadOf } from "./simulator-page.ts";
 
 /** A scenario brings its own. */
 const NO_MACHINES: readonly AnyMachine[] = [];
-
-const payloadOf = (text: string | Buffer) => `1${deflateRawSync(text).toString("base64url")}`;
 
 for (const { name, definitions, scenario, subject } of EXAMPLES) {
   test(`a link holds ${name}, and fits everywhere`, async () => {

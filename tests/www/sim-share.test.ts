@@ -6,12 +6,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { deflateRawSync } from "node:zlib";
 
 import type { Locator, Page } from "playwright-core";
 import type { Scenario } from "statewright";
 
 import { ROOT } from "../../scripts/paths.ts";
+import { event, load, panels, payloadOf } from "./simulator-page.ts";
 import { quiet, skip, stage } from "./support.ts";
 
 const STATEWRIGHT = join(ROOT, "node_modules", ".bin", "statewright");
@@ -24,25 +24,10 @@ function check(file: string): { status: number | null; text: string } {
   return { status, text: stdout + stderr };
 }
 
-const panels = (page: Page): Locator => page.getByRole("region", { name: "What happened and what stands" });
 const told = (page: Page, words: string): Promise<void> =>
   panels(page).getByText(words, { exact: true }).waitFor();
 const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
 const definition = (page: Page): Locator => page.locator(".cm-content").first();
-const event = (page: Page, name: string): Locator =>
-  page.getByRole("region", { name: "What can happen now" }).getByRole("button", { name, exact: true });
-const payloadOf = (text: string): string => `1${deflateRawSync(text).toString("base64url")}`;
-
-/** Chooses files for `Load`. */
-async function load(page: Page, files: { name: string; text: string }[]): Promise<void> {
-  const chooser = page.waitForEvent("filechooser");
-  await button(page, "Load").click();
-  await (
-    await chooser
-  ).setFiles(
-    files.map(({ name, text }) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) })),
-  );
-}
 
 const door = (id: string) =>
   JSON.stringify({

@@ -98,6 +98,11 @@ export async function stage(options: RuntimeOptions = {}): Promise<Stage> {
   return new Stage(service, browser);
 }
 
+/** Goes to a fragment (`#/console/outbox`), as a link in the page would. */
+export async function goTo(page: Page, fragment: string): Promise<void> {
+  await page.evaluate((to) => void (location.hash = to), fragment);
+}
+
 /** Asserts that the page had nothing to complain of. */
 export function quiet({ complaints }: Opened): void {
   assert.deepEqual(complaints, []);
