@@ -17,9 +17,38 @@ function read(hash: string): Route {
 }
 
 const hash = signal(location.hash);
-addEventListener("hashchange", () => {
-  hash.value = location.hash;
-});
+/** Whether the place may be left; undefined where nothing speaks against it. */
+let gate: (() => Promise<boolean>) | undefined;
+let asking = false;
+
+addEventListener("hashchange", () => void follow());
+
+/** Goes where the address is, or has the address come back. */
+async function follow(): Promise<void> {
+  // The answer to the question that is open is of wherever the address is by then.
+  if (asking || location.hash === hash.peek()) return;
+  if (await mayLeave()) hash.value = location.hash;
+  else history.pushState(null, "", hash.peek());
+}
+
+/** Whether the place may be left: what would be lost by that is asked about. */
+export async function mayLeave(): Promise<boolean> {
+  if (gate === undefined) return true;
+  asking = true;
+  try {
+    return await gate();
+  } finally {
+    asking = false;
+  }
+}
+
+/** Has every way out of the place be asked about; answers how it is let go. */
+export function holdRoute(ask: () => Promise<boolean>): () => void {
+  gate = ask;
+  return () => {
+    if (gate === ask) gate = undefined;
+  };
+}
 
 /** Where the page is now. */
 export const route = computed(() => read(hash.value));

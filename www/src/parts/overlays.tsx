@@ -77,6 +77,7 @@ function Asked(): JSX.Element | null {
     question?.answer(yes);
   };
   useEffect(() => {
+    if (question === undefined) return undefined;
     // It was asked in a view that is left.
     const leave = () => answer(false);
     addEventListener("hashchange", leave);

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { StatewrightError } from "statewright/client";
 
+import { useUnsaved } from "../../app/unsaved.ts";
 import { JsonEditor } from "../../editor/editor.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -24,7 +25,10 @@ export interface DefinitionFormProps {
   readonly what: string;
   /** Sends it. */
   readonly onSend: (definition: object, deed: Deed) => Promise<void>;
-  readonly onCancel: (changed: boolean) => void;
+  /** Leaves it; what was written is asked about. */
+  readonly onCancel: () => void;
+  /** What is lost with it, and what is not. */
+  readonly lost: string;
   /** Shown below the editor: the text as it is now. */
   readonly beside?: (text: string) => ComponentChildren;
 }
@@ -33,9 +37,22 @@ const NONE: ReadonlySet<number> = new Set();
 
 /** A definition that is written and sent: checked by the service on the way, with what it says at the lines it means. */
 export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
-  const { label, machine, rounded = NONE, names, children, action, what, onSend, onCancel, beside } = props;
+  const {
+    label,
+    machine,
+    rounded = NONE,
+    names,
+    children,
+    action,
+    what,
+    onSend,
+    onCancel,
+    lost,
+    beside,
+  } = props;
   const [text, setText] = useState(props.text);
   const { busy, run } = useActing();
+  const release = useUnsaved(text !== props.text, <p>{lost}</p>);
   const [refused, setRefused] = useState<{ readonly error: unknown; readonly of: string }>();
   const judged = useJudgement(text, machine, rounded);
   const faults =
@@ -50,7 +67,11 @@ export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
     setRefused(undefined);
     run(async (deed) => {
       try {
-        await onSend(definition, deed);
+        const visit = (path: readonly string[]) => {
+          release();
+          deed.visit(path);
+        };
+        await onSend(definition, { ...deed, visit });
       } catch (error) {
         setRefused({ error, of: text });
         throw error;
@@ -78,7 +99,7 @@ export function DefinitionForm(props: DefinitionFormProps): JSX.Element {
         >
           {action}
         </Button>
-        <Button onClick={() => onCancel(text !== props.text)}>Leave it</Button>
+        <Button onClick={onCancel}>Leave it</Button>
       </div>
     </form>
   );

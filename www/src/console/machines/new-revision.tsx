@@ -5,7 +5,7 @@ import type { JsonDefinition, Machine } from "statewright/client";
 import { JsonDiff } from "../../editor/diff.tsx";
 import { roundedIn } from "../../parts/exact-numbers.ts";
 import { CheckField } from "../../parts/field.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import type { Deed } from "../entity/acting.ts";
 import { consoleLink, visit } from "../place.ts";
 import { DefinitionForm } from "./definition-form.tsx";
@@ -37,17 +37,6 @@ export function NewRevision({ machine }: { machine: Machine }): JSX.Element {
     tell(`Revision ${revision} of ${id} stands`);
     visit(["machines", id, "revisions"]);
   };
-  const cancel = async (changed: boolean) => {
-    const sure =
-      !changed ||
-      (await confirm({
-        title: "Leave what you wrote",
-        body: <p>The changes to the definition were not sent, and are lost. The machine stays as it is.</p>,
-        action: "Drop the changes",
-        danger: true,
-      }));
-    if (sure) visit(["machines", id, "definition"]);
-  };
   return (
     <div class="stack">
       <nav class="con-crumbs" aria-label="Where this is">
@@ -69,7 +58,8 @@ export function NewRevision({ machine }: { machine: Machine }): JSX.Element {
         action="Put the revision"
         what="The revision was not put"
         onSend={send}
-        onCancel={(changed) => void cancel(changed)}
+        onCancel={() => visit(["machines", id, "definition"])}
+        lost="The changes to the definition were not sent, and are lost. The machine stays as it is."
         beside={(written) => (
           <>
             <CheckField

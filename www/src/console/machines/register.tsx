@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { JsonDefinition } from "statewright/client";
 
 import { jsonText } from "../../editor/format.ts";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import type { Deed } from "../entity/acting.ts";
 import { lazyView } from "../lazy-view.tsx";
 import { consoleLink, visit } from "../place.ts";
@@ -31,17 +31,6 @@ export function RegisterView(): JSX.Element {
     tell(`${machine_id} is registered`);
     visit(["machines", machine_id]);
   };
-  const cancel = async (changed: boolean) => {
-    const sure =
-      !changed ||
-      (await confirm({
-        title: "Leave what you wrote",
-        body: <p>The definition was not sent, and is lost.</p>,
-        action: "Drop it",
-        danger: true,
-      }));
-    if (sure) visit(["machines"]);
-  };
   return (
     <div class="stack">
       <nav class="con-crumbs" aria-label="Where this is">
@@ -55,7 +44,8 @@ export function RegisterView(): JSX.Element {
         action="Register"
         what="The machine was not registered"
         onSend={send}
-        onCancel={(changed) => void cancel(changed)}
+        onCancel={() => visit(["machines"])}
+        lost="The definition was not sent, and is lost."
       />
     </div>
   );

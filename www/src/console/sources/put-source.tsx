@@ -3,12 +3,13 @@ import { StatewrightError } from "statewright/client";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 
+import { useUnsaved } from "../../app/unsaved.ts";
 import { JsonEditor, jsonText, type Problem } from "../../editor/editor.tsx";
 import { Button } from "../../parts/button.tsx";
 import { exactJson } from "../../parts/exact-numbers.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { TextField } from "../../parts/field.tsx";
-import { confirm, tell } from "../../parts/overlays.tsx";
+import { tell } from "../../parts/overlays.tsx";
 import { apiPath } from "../curl.ts";
 import { type Deed, useActing } from "../entity/acting.ts";
 import { CopyCurl } from "../entity/copy-curl.tsx";
@@ -28,6 +29,10 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
   const start = jsonText(begun === undefined ? startOf(machine ?? "order") : definitionOf(begun));
   const text = written ?? start;
   const { busy, error, run } = useActing();
+  const release = useUnsaved(
+    written !== undefined && written !== start,
+    <p>The source was not sent, and what you wrote is lost.</p>,
+  );
   const [refused, setRefused] = useState<{ readonly of: string; readonly error: unknown }>();
 
   const submit = (event: Event) => {
@@ -44,21 +49,11 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
         throw error;
       }
       tell(begun === undefined ? `${id} is made` : `${id} is replaced`);
+      release();
       deed.visit(["sources", id]);
     });
   };
-  const leave = async () => {
-    const sure =
-      written === undefined ||
-      written === start ||
-      (await confirm({
-        title: "Leave what you wrote?",
-        body: <p>The source was not sent, and what you wrote is lost.</p>,
-        action: "Drop it",
-        danger: true,
-      }));
-    if (sure) visit(begun === undefined ? ["sources"] : ["sources", begun.id]);
-  };
+  const leave = () => visit(begun === undefined ? ["sources"] : ["sources", begun.id]);
   return (
     <div class="stack">
       <nav class="con-crumbs" aria-label="Where this is">
@@ -100,7 +95,7 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
           <Button type="submit" kind="primary" busy={busy}>
             {begun === undefined ? "Make the source" : "Replace the source"}
           </Button>
-          <Button onClick={() => void leave()}>Leave it</Button>
+          <Button onClick={leave}>Leave it</Button>
           <CopyCurl request={() => ({ method: "PUT", path: apiPath("sources", id), body: bodyOf(text) })} />
         </div>
       </form>
