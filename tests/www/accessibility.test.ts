@@ -10,7 +10,7 @@ import { outline, serious, sideways, small, unseenFocus } from "./accessibility-
 import { refusedWith } from "./console-complaints.ts";
 import { NARROW, openStill, signInStill, standing, throughAll, WIDE } from "./screens-pages.ts";
 import { ADDRESS } from "./screens-service.ts";
-import { launch, quiet, skip, type Stage, TENANT } from "./support.ts";
+import { goTo, launch, quiet, skip, type Stage, TENANT } from "./support.ts";
 
 let on: Stage;
 if (skip === false) on = await standing();
@@ -198,7 +198,7 @@ test(
     }
     await signInStill(page);
     for (const path of ["machines", "machines/order/entities", "entity/bundle/b-77", "outbox"]) {
-      await page.evaluate((to) => void (location.hash = to), `#/console/${path}`);
+      await goTo(page, `#/console/${path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.getByRole("button", { name: "Refresh now" }).waitFor();
       await page.waitForLoadState("networkidle");

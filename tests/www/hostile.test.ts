@@ -6,6 +6,7 @@ import type { Locator, Page } from "playwright-core";
 
 import { visibleText } from "../../www/src/parts/visible-text.ts";
 import { HOSTILE, harmless, machineOf, MARKUP } from "./hostile-names.ts";
+import { events } from "./simulator-page.ts";
 import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 let on: Stage;
@@ -15,12 +16,15 @@ if (skip === false) {
   opened = await on.open();
   opened.page.on(
     "dialog",
-    (dialog) => void dialog.dismiss().then(() => opened.complaints.push("a dialog was opened")),
+    // That the browser asks before a page is left is no doing of a definition.
+    (dialog) =>
+      void (dialog.type() === "beforeunload"
+        ? dialog.accept()
+        : dialog.dismiss().then(() => opened.complaints.push("a dialog was opened"))),
   );
 }
 
 const editorOf = (page: Page): Locator => page.getByRole("textbox", { name: /^Definition of/ });
-const events = (page: Page): Locator => page.getByRole("region", { name: "What can happen now" });
 
 /** The simulator with that definition, as text. */
 async function simulate(text: string): Promise<Page> {
