@@ -25,7 +25,8 @@ export function stepText({ steps, done }: View, running: boolean): string {
   const last = steps[done - 1];
   if (running && last?.op === "advance" && last.rows.length === 0) return `Step ${done}: the clock runs`;
   if (last === undefined) {
-    return steps.length === 0 ? "Nothing was done yet." : `All ${steps.length} steps are undone.`;
+    if (steps.length === 0) return "Nothing was done yet.";
+    return steps.length === 1 ? "The one step is undone." : `All ${steps.length} steps are undone.`;
   }
   const { verb, name, rest } = stepWords(last);
   const what = [verb, name, rest].filter((part) => part !== undefined).join(" ");

@@ -10,8 +10,8 @@ import { IconButton } from "../parts/button.tsx";
 import { NewEntity } from "./entity-new.tsx";
 import type { Model } from "./model.ts";
 import { keyOf, type View } from "./model-view.ts";
+import { stateText } from "./panels/short.ts";
 import { stepText } from "./step-text.ts";
-import { statesText } from "./why-text.ts";
 
 export interface SubjectProps {
   readonly model: Model;
@@ -100,7 +100,7 @@ function optionText(
   depth: number,
 ): string {
   const ended = instance === undefined || instance.ended === undefined ? "" : `, ${instance.status}`;
-  return `${"  ".repeat(depth)}${entity_id} · ${machine_id} (${statesText(current_state)}${ended})`;
+  return `${"  ".repeat(depth)}${entity_id} · ${machine_id} (${stateText(current_state)}${ended})`;
 }
 
 /** Entities with their children below them. */

@@ -13,14 +13,6 @@ export function stateIn(states: States, region: string | undefined): string {
   return found?.[1] ?? "";
 }
 
-/** States as a list: of a parallel machine with their regions. */
-export function statesText(states: States): string {
-  if (typeof states === "string") return states;
-  return Object.entries(states)
-    .map(([region, state]) => `${region}: ${state}`)
-    .join(", ");
-}
-
 const LIST = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /** At most so many names are listed. */
