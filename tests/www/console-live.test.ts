@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import {
   FIRST_WAIT,
+  LONGEST_HELD,
   LONGEST_UNCHANGED,
   nextWait,
   type Outcome,
@@ -42,6 +43,9 @@ test("Retry-After is seconds or a date", () => {
   assert.equal(retryAfter("Thu, 01 Jan 2026 00:02:00 GMT", now), 120_000);
   assert.equal(retryAfter("Wed, 31 Dec 2025 00:02:00 GMT", now), 0);
   assert.equal(retryAfter("soon", now), 0);
+  // A service can say what it likes: thirty days, and the year 9999.
+  assert.equal(retryAfter("2592000", now), LONGEST_HELD);
+  assert.equal(retryAfter("Fri, 31 Dec 9999 23:59:59 GMT", now), LONGEST_HELD);
 });
 
 let on: Stage;
@@ -159,6 +163,27 @@ test("a service that asks for time gets it", { skip }, async () => {
   quiet(opened);
 });
 
+test("a service that asks for a month is asked in ten minutes", { skip }, async () => {
+  const { page } = opened;
+  await afresh();
+  const body = JSON.stringify({
+    error: { code: "INTERNAL_ERROR", message: "come next month", retry: true },
+  });
+  const headers = { "retry-after": "2592000", "content-type": "application/json" };
+  await page.route("**/api/machines/order", (route) => route.fulfill({ status: 503, body, headers }));
+  await pass(4000);
+  await says("INTERNAL_ERROR: tries again in 10 min");
+  await page.unroute("**/api/machines/order");
+  reads = 0;
+  await pass(599_000);
+  assert.equal(reads, 0);
+  await pass(1000);
+  await says(/^Live, every/);
+  assert.equal(reads, 1);
+  refusedWith(opened, 503);
+  quiet(opened);
+});
+
 test("a page that nobody sees does not read; it reads at once when it is seen again", { skip }, async () => {
   const { page } = opened;
   await afresh();
@@ -209,5 +234,22 @@ test("what the user changed himself is read at once", { skip }, async () => {
   await page.getByRole("definition").filter({ hasText: /^2$/ }).waitFor();
   // Once by what puts it, and once by the view.
   assert.equal(reads, 2);
+  quiet(opened);
+});
+
+test("what one tenant's service asks for does not hold another's", { skip }, async () => {
+  const { page } = opened;
+  const body = JSON.stringify({ error: { code: "INTERNAL_ERROR", message: "later", retry: true } });
+  const headers = { "retry-after": "3600", "content-type": "application/json" };
+  await page.route("**/api/machines/order", (route) => route.fulfill({ status: 503, body, headers }));
+  await page.getByRole("button", { name: "Refresh now" }).click();
+  await says(/^INTERNAL_ERROR: tries again in (10 min|9 min 59 s)$/);
+  await page.unroute("**/api/machines/order");
+  await page.getByRole("button", { name: "Switch tenant" }).click();
+  await page.getByLabel("Other tenant").fill("t2");
+  await page.getByRole("button", { name: "Switch", exact: true }).click();
+  await page.getByText("This tenant has no machines yet.", { exact: false }).waitFor();
+  await says(/^Live, every \d+ s$/);
+  refusedWith(opened, 503);
   quiet(opened);
 });

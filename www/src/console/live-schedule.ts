@@ -7,6 +7,9 @@ export const LONGEST_UNCHANGED = 60_000;
 /** The longest wait while reads fail. */
 export const LONGEST_FAILING = 120_000;
 
+/** The longest that a service is left alone because it asked for it: what it says can come from a clock that is wrong. */
+export const LONGEST_HELD = 600_000;
+
 /** What a read came to: another value than before, the same, or none. */
 export type Outcome = "changed" | "same" | "failed";
 
@@ -17,10 +20,13 @@ export function nextWait(wait: number, outcome: Outcome): number {
   return Math.min(Math.max(wait, FIRST_WAIT) * 2, LONGEST_FAILING);
 }
 
-/** What a `Retry-After` header asks to wait, in milliseconds: seconds, or a date; 0 where it says nothing that can be read. */
+/**
+ * What a `Retry-After` header asks to wait, in milliseconds: seconds, or a date; 0 where it says nothing that can be read, and
+ * {@link LONGEST_HELD} at most.
+ */
 export function retryAfter(value: string | null, now: number): number {
   if (value === null || value.trim() === "") return 0;
   const seconds = Number(value);
   const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - now;
-  return Number.isNaN(wait) ? 0 : Math.max(0, wait);
+  return Number.isNaN(wait) ? 0 : Math.min(Math.max(0, wait), LONGEST_HELD);
 }

@@ -5,6 +5,9 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { FIRST_WAIT, nextWait, type Outcome } from "./live-schedule.ts";
 
+/** Browsers fire a timer of more at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** What a live view shows. */
 export interface Shown<T> {
   /** What was read last; it stays while the next one is read, and when that fails. */
@@ -37,7 +40,7 @@ class Reading<T> {
 
   constructor(read: (signal: AbortSignal) => Promise<T>, pace: number, before: T | undefined) {
     this.#read = read;
-    this.#pace = pace;
+    this.#pace = Math.max(1, pace);
     this.#shown = signal<Shown<T>>({
       value: before,
       error: undefined,
@@ -106,7 +109,7 @@ class Reading<T> {
   }
 
   #nextIn(): number {
-    return Math.max(this.#wait * this.#pace, heldUntil - Date.now());
+    return Math.min(Math.max(this.#wait * this.#pace, heldUntil - Date.now()), LONGEST_TIMER);
   }
 }
 
@@ -125,6 +128,11 @@ let heldUntil = 0;
 /** Keeps all live views from reading by themselves until then: what a `Retry-After` asked for. */
 export function holdUntil(at: number): void {
   heldUntil = Math.max(heldUntil, at);
+}
+
+/** Holds nothing any more: it was another service, or tenant, that asked for it. */
+export function holdNothing(): void {
+  heldUntil = 0;
 }
 
 /** Reads all live views at once: the user asked for it, came back, or changed something. */
@@ -148,7 +156,7 @@ document.addEventListener("visibilitychange", () => {
 export interface LiveOptions {
   /** Whether what was read by other `deps` is shown until the first read by these: for another filter of the same list. */
   readonly keep?: boolean;
-  /** How many times longer the waits are, where one read asks the service much. */
+  /** How many times longer the waits are, where one read asks the service much; 1 at least. */
   readonly pace?: number;
 }
 

@@ -5,7 +5,8 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "statewright/client";
 
 import { answerTo } from "./answers/answers.ts";
-import { holdUntil, refreshAll } from "./live.ts";
+import { handover } from "./fork/handover.ts";
+import { holdNothing, holdUntil, refreshAll } from "./live.ts";
 import { retryAfter } from "./live-schedule.ts";
 import { forget, keep, kept } from "./service-session.ts";
 
@@ -16,16 +17,15 @@ export interface Connection {
   readonly key: string;
 }
 
-const found = kept();
-const current = signal<Connection | undefined>(found);
+const current = signal(kept());
 /** Whether the connection outlives a reload of the tab. */
-let keeps = found !== undefined;
+let keeps = current.peek() !== undefined;
 let made: { readonly of: Connection; readonly client: Client } | undefined;
 
 /** Where the user is signed in, if he is. */
 export const connection: ReadonlySignal<Connection | undefined> = current;
 
-/** Before the views read again after a change: a view of what was deleted has been left by then. In milliseconds. */
+/** Before the views that are there then read again after a change: one of what was deleted has been left. In milliseconds. */
 const TIME_TO_LEAVE = 100;
 
 /** Routes that change nothing though they are posted to. */
@@ -71,7 +71,8 @@ async function send(of: Connection, request: Request, init?: RequestInit): Promi
   }
   const response = await fetch(request, init);
   const wait = retryAfter(response.headers.get("retry-after"), Date.now());
-  if (wait > 0) holdUntil(Date.now() + wait);
+  // Another service, or one that was left meanwhile, says nothing of this one.
+  if (wait > 0 && current.peek() === of) holdUntil(Date.now() + wait);
   if (response.ok && changes(request)) setTimeout(refreshAll, TIME_TO_LEAVE);
   return checked(of.url, request, response);
 }
@@ -123,6 +124,8 @@ export async function signIn(to: Connection, session: boolean): Promise<void> {
   keeps = session;
   if (session) keep(to);
   else forget();
+  holdNothing();
+  leave();
   current.value = to;
 }
 
@@ -132,11 +135,18 @@ export async function switchTenant(tenant: string): Promise<void> {
   if (at !== undefined) await signIn({ ...at, tenant }, keeps);
 }
 
-/** Forgets the connection, wherever it is kept. */
+/** Keeps nothing of the tenant that the user was in: neither its client nor what was forked of it. */
+function leave(): void {
+  made = undefined;
+  handover.value = undefined;
+}
+
+/** Forgets the connection, wherever it is kept, and what came by it. */
 export function signOut(): void {
   forget();
   keeps = false;
-  made = undefined;
+  leave();
+  holdNothing();
   current.value = undefined;
 }
 

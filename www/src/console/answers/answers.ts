@@ -41,7 +41,7 @@ const ANSWERS: readonly Row[] = [
 const ROUTES = ANSWERS.map(([route, ...answer]) => ({ parts: route.split(/[ /]+/), answer }));
 
 /** What is known of an answer before it is there. */
-export interface KnownAnswer {
+interface KnownAnswer {
   /** Why a body cannot be this answer, in words; undefined where it can. */
   misfit(body: unknown): string | undefined;
 }

@@ -39,6 +39,7 @@ const regionEntry = object<Schemas["RegionEntry"]>({
   state: text,
 });
 
+/** An entity, with those below it where they were asked for. */
 export const entity: Shape = object<Schemas["Entity"]>({
   // Entities in an entity: the shape is looked up when it is there.
   children: (value, path) => maybe(list(entity))(value, path),
@@ -66,6 +67,7 @@ export const entity: Shape = object<Schemas["Entity"]>({
 
 const problem = object<Pick<Schemas["ProblemDetail"], "code" | "message">>({ code: text, message: text });
 
+/** An entity in a list, or the name of one that cannot be read. */
 export const listedEntity = having(
   "error",
   object<Schemas["CorruptEntity"]>({ entity_id: text, error: problem, machine_id: text, tenant_id: text }),
@@ -74,6 +76,7 @@ export const listedEntity = having(
 
 const step = object<Schemas["Step"]>({ region: maybe(text), seq: maybe(number), state: text });
 
+/** An event that an entity can take. */
 export const possibleEvent = object<Schemas["PossibleEvent"]>({
   entity_id: text,
   event_type: text,
@@ -115,6 +118,7 @@ const waitingJoin = object<Schemas["WaitingJoin"]>({
   target_state: text,
 });
 
+/** What an event would do, and why. */
 export const explanation = object<Schemas["Explanation"]>({
   candidates: list(candidate),
   current_state: stateOrRegions,
@@ -139,6 +143,7 @@ export const explanation = object<Schemas["Explanation"]>({
   would: text,
 });
 
+/** A row of history. */
 export const historyRow = object<Schemas["HistoryRow"]>({
   actions_dispatched: list(map(anything)),
   cause: object<Schemas["Cause"]>({
@@ -164,6 +169,7 @@ export const historyRow = object<Schemas["HistoryRow"]>({
   to_state: text,
 });
 
+/** What an event did. */
 export const sent = object<Schemas["TransitionResponse"]>({
   actions_dispatched: maybe(list(map(anything))),
   current_state: stateOrRegions,

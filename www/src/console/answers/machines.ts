@@ -21,6 +21,7 @@ const definition = object<{ [Name in keyof Schemas["Definition"]]?: unknown }>({
 
 const warning = object<Schemas["Warning"]>({ kind: text, message: text, path: text });
 
+/** A machine. */
 export const machine = both(
   object<Schemas["Machine"]>({
     content_hash: text,
@@ -34,6 +35,7 @@ export const machine = both(
   definition,
 );
 
+/** A revision of a machine. */
 export const revision = object<Schemas["Revision"]>({
   content_hash: text,
   created_at: number,
@@ -45,8 +47,10 @@ export const revision = object<Schemas["Revision"]>({
   supersedes: maybe(number),
 });
 
+/** How many entities are in a state. */
 export const count = object<Schemas["Count"]>({ entities: number, region: text, state: text });
 
+/** What a check of a definition found. */
 export const validation = object<Schemas["Validation"]>({
   faults: list(object<Schemas["Fault"]>({ expected: text, path: text, problem: text })),
   valid: flag,

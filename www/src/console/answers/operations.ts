@@ -6,6 +6,7 @@ import { anything, both, flag, having, list, map, maybe, number, object, text } 
 
 type Schemas = components["schemas"];
 
+/** An effect in the outbox. */
 export const effect = object<Schemas["OutboxItem"]>({
   attempt: number,
   created_at: number,
@@ -23,6 +24,7 @@ export const effect = object<Schemas["OutboxItem"]>({
   version: number,
 });
 
+/** A page of the outbox. */
 export const outbox = object<Schemas["Outbox"]>({
   counts: object<Schemas["OutboxCounts"]>({
     cancelled: number,
@@ -35,6 +37,7 @@ export const outbox = object<Schemas["Outbox"]>({
   oldest_pending: maybe(number),
 });
 
+/** An effect with what is sent, and its attempts. */
 export const effectWithAttempts = both(
   effect,
   object<Pick<Schemas["OutboxEntry"], "attempts" | "effect">>({
@@ -52,6 +55,7 @@ export const effectWithAttempts = both(
   }),
 );
 
+/** What became of a request, or of an event. */
 export const receipt = having(
   "scope",
   object<Schemas["RequestReceipt"]>({
@@ -77,6 +81,7 @@ export const receipt = having(
   }),
 );
 
+/** The scheduler: its last pass, and timers in trouble. */
 export const scheduler = object<Schemas["Scheduler"]>({
   failing: list(
     object<Schemas["FailingTimer"]>({
@@ -115,6 +120,7 @@ export const scheduler = object<Schemas["Scheduler"]>({
   ),
 });
 
+/** A source of webhooks. */
 export const source = object<Schemas["Source"]>({
   counts: object<Schemas["Counts"]>({
     applied: number,
@@ -134,6 +140,7 @@ export const source = object<Schemas["Source"]>({
   updated_at: number,
 });
 
+/** What a source makes of a request. */
 export const tried = object<Schemas["Tried"]>({
   event: maybe(
     object<Schemas["MappedEvent"]>({
@@ -151,4 +158,5 @@ export const tried = object<Schemas["Tried"]>({
   signature_problem: maybe(text),
 });
 
+/** How far a call for many effects came. */
 export const done = object<{ cursor?: string; more: boolean }>({ cursor: maybe(text), more: flag });

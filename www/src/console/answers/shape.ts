@@ -1,5 +1,7 @@
 // What JSON must look like so that a view can show it, and where it does not. Pure.
 
+import { isObject } from "../../parts/json-value.ts";
+
 /** Where a value is another than it must be, and which it must be. */
 export interface Misfit {
   /** As a JSON path: `$.items[0].id`. */
@@ -11,7 +13,7 @@ export interface Misfit {
 export type Shape = (value: unknown, path: string) => Misfit | undefined;
 
 /** A shape for each member that the API's type says is always there; others may have one. */
-export type Shapes<T> = { readonly [Name in keyof T]: Shape };
+type Shapes<T> = { readonly [Name in keyof T]: Shape };
 
 function one(expected: string, fits: (value: unknown) => boolean): Shape {
   return (value, path) => (fits(value) ? undefined : { path, expected });
@@ -82,10 +84,6 @@ export function having(name: string, then: Shape, otherwise: Shape): Shape {
 /** One of these: where none fits, what the last one says. */
 export function either(a: Shape, b: Shape): Shape {
   return (value, path) => a(value, path) && b(value, path);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function first(looks: readonly (() => Misfit | undefined)[]): Misfit | undefined {
