@@ -2,12 +2,14 @@ import { Boxes, LogOut, Search, Send, Timer, Users, Webhook } from "lucide";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { mayLeave } from "../app/route.ts";
 import { Boundary } from "../parts/boundary.tsx";
 import { Button } from "../parts/button.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Dialog } from "../parts/overlays.tsx";
+import { confirm, Dialog } from "../parts/overlays.tsx";
+import { handover } from "./fork/handover.ts";
 import { hostOf, LiveBar } from "./live-bar.tsx";
 import { consoleLink, place, visit } from "./place.ts";
 import { type Connection, signOut, switchTenant } from "./service.ts";
@@ -90,7 +92,7 @@ function Who({ at }: { at: Connection }): JSX.Element {
         <Button icon={Users} onClick={() => setSwitching(true)}>
           Switch tenant
         </Button>
-        <Button icon={LogOut} onClick={signOut}>
+        <Button icon={LogOut} onClick={() => void mayForget().then((yes) => yes && signOut())}>
           Sign out
         </Button>
       </div>
@@ -99,12 +101,31 @@ function Who({ at }: { at: Connection }): JSX.Element {
   );
 }
 
+/** Whether what is of this tenant may go: what is written, and the fork in the simulator. */
+async function mayForget(): Promise<boolean> {
+  if (!(await mayLeave())) return false;
+  const fork = handover.peek();
+  if (fork === undefined) return true;
+  return confirm({
+    title: "Drop the fork?",
+    body: (
+      <p>
+        The fork of <strong>{fork.name}</strong> in the simulator has this tenant’s data: it goes, with what
+        you did in it. To keep it, save its scenario there first.
+      </p>
+    ),
+    action: "Drop the fork",
+    danger: true,
+  });
+}
+
 function SwitchTenant({ at, onClose }: { at: Connection; onClose: () => void }): JSX.Element {
   const [tenant, setTenant] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (!(await mayForget())) return;
     setBusy(true);
     try {
       await switchTenant(tenant);
@@ -127,7 +148,7 @@ function SwitchTenant({ at, onClose }: { at: Connection; onClose: () => void }):
         />
         {error !== undefined && <Failure error={error} what="Could not switch" />}
         <div class="dialog-actions">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={busy}>
             Switch
           </Button>
