@@ -96,7 +96,7 @@ test("the service beside the page is asked each time, and nothing of it is kept"
     return statuses;
   }, asked);
   assert.deepEqual(answers, [200, 200, 401, 405]);
-  const own = /^\/($|index\.html$|assets\/|favicon\.svg$|manifest\.webmanifest$)/;
+  const own = /^\/($|index\.html$|assets\/|favicon\.svg$|licences\.txt$|manifest\.webmanifest$)/;
   assert.ok(byWorker.includes("/"), "it answers for the page");
   for (const paths of [byWorker, ...(await kept(page)).values()]) {
     for (const path of paths) assert.match(path, own);
