@@ -32,6 +32,17 @@ const definitions: readonly JsonDefinition[] = [
         guard: { timeout_seconds: 9, field: "tier", op: "eq", value: { a: 1 } },
       },
     ],
+    // Where this is looked for it must be found.
+    actions: [
+      {
+        on_enter: "paid",
+        action: {
+          type: "webhook",
+          url: "http://x.test",
+          body: { to: "in {/context/address/street}", up: { $from: "/context/address/floors" } },
+        },
+      },
+    ],
   },
   {
     machine_id: "check",
@@ -91,6 +102,7 @@ test("what guards of the entity's own machine read stays, at any depth of the gu
     tier: { a: 1, why: "an old friend" },
     name: "Ada",
     address: { street: "Rua 1", floors: [1, { door: "b" }], flat: null, tags: [] },
+    contacts: { "ada@example.com": 1, Bob: 2 },
     insured: true,
   };
   const tree: Entity = {
@@ -107,7 +119,8 @@ test("what guards of the entity's own machine read stays, at any depth of the gu
     country: "PT",
     tier: { a: 1, why: "an old friend" },
     name: MASK,
-    address: { street: MASK, floors: [MASK, { door: MASK }], flat: null, tags: [] },
+    address: { street: MASK, floors: [MASK, { "••• 1": MASK }], "••• 3": null, "••• 4": [] },
+    contacts: { "••• 1": MASK, "••• 2": MASK },
     insured: MASK,
   });
   assert.deepEqual(masked.tree.children?.[0]?.context, { name: "Ada", amount: MASK });
@@ -118,7 +131,7 @@ test("what guards of the entity's own machine read stays, at any depth of the gu
       { name: "Ada", amount: MASK },
     ],
   );
-  assert.equal(masked.masked, 8);
+  assert.equal(masked.masked, 10);
   assert.deepEqual(
     [...masked.kept],
     [
@@ -138,7 +151,7 @@ test("hostile names of fields are names, and a machine without a definition keep
   assert.deepEqual(Object.keys(tree.context), ["__proto__", "constructor", "toString"]);
   assert.equal(
     JSON.stringify(tree.context),
-    `{"__proto__":{"polluted":"${MASK}"},"constructor":"${MASK}","toString":"${MASK}"}`,
+    `{"__proto__":{"${MASK} 1":"${MASK}"},"constructor":"${MASK}","toString":"${MASK}"}`,
   );
   assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
 });

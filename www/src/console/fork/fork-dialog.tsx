@@ -130,7 +130,11 @@ function Taken({ copy, personal }: { copy: LiveCopy; personal: boolean }): JSX.E
           </>
         )}
       </dl>
-      {!personal && <p class="muted">Ids, names of fields, states, events and times are never masked.</p>}
+      {!personal && (
+        <p class="muted">
+          Ids, names of fields, states, events and times are never masked; names within a masked field are.
+        </p>
+      )}
       {missing.length > 0 && (
         <p class="notice notice-warn">
           Not registered, so not in the fork: {missing.join(", ")}. A state that would start such a child

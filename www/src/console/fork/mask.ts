@@ -27,20 +27,46 @@ function readBy(guard: unknown, into: Set<string>): void {
   }
 }
 
-/** The fields of context and params that decide, by machine. */
-function fieldsRead(definitions: readonly JsonDefinition[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const read = new Map<string, Set<string>>();
-  for (const { machine_id, transitions } of definitions) {
-    const fields = read.get(machine_id) ?? new Set<string>();
-    for (const { guard } of transitions) readBy(guard, fields);
-    read.set(machine_id, fields);
+/** The parts of all JSON pointers that templates in a value read by: `"{/context/address/street}"`, `{ "$from": "/params/by" }`. */
+function placesIn(value: unknown, into: Set<string>): void {
+  if (typeof value === "string") {
+    for (const [, pointer = ""] of value.matchAll(/\{(\/[^{}]*)\}/g)) partsOf(pointer, into);
+  } else if (typeof value === "object" && value !== null) {
+    if ("$from" in value && typeof value.$from === "string") partsOf(value.$from, into);
+    for (const member of Object.values(value)) placesIn(member, into);
+  }
+}
+
+function partsOf(pointer: string, into: Set<string>): void {
+  for (const part of pointer.split("/")) into.add(part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+const NOTHING = { fields: new Set<string>(), places: new Set<string>() };
+
+/** What a machine reads of context and params. */
+interface Reads {
+  /** The fields that decide. */
+  readonly fields: Set<string>;
+  /** Names that its actions look for within fields. */
+  readonly places: Set<string>;
+}
+
+/** What machines read, by machine. */
+function readsOf(definitions: readonly JsonDefinition[]): ReadonlyMap<string, Reads> {
+  const read = new Map<string, Reads>();
+  for (const { machine_id, transitions, actions, joins } of definitions) {
+    const reads = read.get(machine_id) ?? { fields: new Set(), places: new Set() };
+    for (const { guard } of transitions) readBy(guard, reads.fields);
+    placesIn([actions, joins], reads.places);
+    read.set(machine_id, reads);
   }
   return read;
 }
 
 /**
  * The tree and its history with every value of context and params masked, but those of fields that a guard of the entity's machine
- * reads: what the fork does next is what the entity would do. Names of fields stay, and so do ids, states, event types and times.
+ * reads: what the fork does next is what the entity would do. Names of fields stay, and so do ids, states, event types and times; names
+ * within a masked field do not, since they can be data as well (an address in a map of addresses), but those that an action looks for.
  * What does change: an event that is sent again with its own params is no duplicate of a row whose params are masked, and texts that
  * templates of actions fill from the context have the mask in them.
  */
@@ -49,14 +75,19 @@ export function mask(
   history: readonly HistoryRow[],
   definitions: readonly JsonDefinition[],
 ): Masked {
-  const read = fieldsRead(definitions);
+  const read = readsOf(definitions);
   const kept = new Map<string, Set<string>>();
   let masked = 0;
-  const hidden = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(hidden);
+  const hidden = (value: unknown, places: ReadonlySet<string>): unknown => {
+    if (Array.isArray(value)) return value.map((member: unknown) => hidden(member, places));
     if (isObject(value)) {
       // Made of entries, so that a key like `__proto__` is one like any other.
-      return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, hidden(member)]));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, member], at) => [
+          places.has(key) ? key : `${MASK} ${at + 1}`,
+          hidden(member, places),
+        ]),
+      );
     }
     if (value === null) return null;
     masked += 1;
@@ -65,7 +96,8 @@ export function mask(
   const shown = (machine: string, values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(values).map(([field, value]) => {
-        if (read.get(machine)?.has(field) !== true) return [field, hidden(value)];
+        const { fields: decide, places } = read.get(machine) ?? NOTHING;
+        if (!decide.has(field)) return [field, hidden(value, places)];
         const fields = kept.get(machine) ?? new Set<string>();
         kept.set(machine, fields.add(field));
         return [field, value];
