@@ -105,7 +105,10 @@ test("a number that would become another one is not sent, and told where it was 
   await title("a-1").waitFor();
   await page.getByRole("tab", { name: "Context" }).click();
   await page.getByText(rounded).waitFor();
+  await page.getByRole("tab", { name: "Diagram" }).click();
+  await page.getByText(rounded).waitFor({ state: "detached" });
   await page.getByRole("radio", { name: /close/ }).check();
+  await page.getByText(rounded).waitFor();
   await page.getByLabel("id", { exact: true }).fill(LARGE);
   await page.getByText(`${LARGE} would become 1234567890123456800`).waitFor();
   assert.equal(await button("Check what it would do").isDisabled(), true);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { exactJson, inexactIn, isExact, roundedIn } from "../../www/src/parts/exact-numbers.ts";
+import { Documents } from "../../www/src/simulator/model-documents.ts";
 import { BLANK, fieldsOf, objectSaid, paramsOf } from "../../www/src/simulator/params-fields.ts";
 
 const LARGE = "1234567890123456789";
@@ -63,4 +64,19 @@ test("params that would be sent as other ones are refused, in a field and in JSO
 test("whole numbers that were read and may have been others are found", () => {
   const read: unknown = JSON.parse(`{"a": [${LARGE}, 9007199254740991, 0.5], "b": null}`);
   assert.deepEqual([...roundedIn(read)], [1234567890123456800]);
+});
+
+test("a definition with a number that would become another one does not run", () => {
+  const text = (
+    value: string,
+  ) => `{"machine_id": "account", "states": ["open", "shut"], "initial_state": "open",
+    "transitions": [{"from": "open", "to": "shut", "on": "close", "guard": {"field": "id", "op": "eq", "value": ${value}}}]}`;
+  const documents = new Documents();
+  const { docs, machines } = documents.check([{ key: 1, text: text(LARGE) }]);
+  assert.deepEqual(
+    docs.flatMap(({ problems }) => problems.map(({ path, severity }) => [path, severity])),
+    [["$.transitions[0].guard.value", "error"]],
+  );
+  assert.equal(machines, undefined);
+  assert.equal(documents.check([{ key: 1, text: text(`"${LARGE}"`) }]).machines?.length, 1);
 });

@@ -9,6 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { CheckField } from "../../parts/field.tsx";
 import { Dialog } from "../../parts/overlays.tsx";
+import { Rounded } from "../../parts/rounded.tsx";
 import { client } from "../service.ts";
 import { isLive, withinTree } from "./definitions.ts";
 import { forkOf } from "./forked.ts";
@@ -130,6 +131,7 @@ function Taken({ copy, personal }: { copy: LiveCopy; personal: boolean }): JSX.E
           </>
         )}
       </dl>
+      <Rounded value={[tree, history, definitions]} what="are rounded in the fork" />
       {!personal && (
         <p class="muted">
           Ids, names of fields, states, events and times are never masked; names within a masked field are.

@@ -6,6 +6,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 
 import { Button } from "../../../parts/button.tsx";
 import { CheckField, SelectField, TextField } from "../../../parts/field.tsx";
+import { Rounded } from "../../../parts/rounded.tsx";
 import { BLANK, fieldsOf, paramsOf, type Typed } from "../../../simulator/params-fields.ts";
 import { ParamsForm } from "../../../simulator/params-form.tsx";
 import { withinTree } from "../../fork/definitions.ts";
@@ -54,12 +55,11 @@ export function EventForm(props: EventFormProps): JSX.Element {
   const address = byHand ? place?.address : choice?.address;
   const event_type = byHand ? type.trim() : choice?.event_type;
 
-  const fields = useMemo(() => {
+  const guards = useMemo(() => {
     const definition = definitions.find(({ machine_id }) => machine_id === of?.machine);
-    return fieldsOf(
-      (definition?.transitions ?? []).filter(({ on }) => on === event_type).map(({ guard }) => guard),
-    );
+    return (definition?.transitions ?? []).filter(({ on }) => on === event_type).map(({ guard }) => guard);
   }, [definitions, of?.machine, event_type]);
+  const fields = useMemo(() => fieldsOf(guards), [guards]);
   const { params, problems } = paramsOf(fields, typed);
   const taker = [...withinTree(tree)].find(
     ({ machine_id, entity_id }) => machine_id === of?.machine && entity_id === of.entity,
@@ -132,6 +132,7 @@ export function EventForm(props: EventFormProps): JSX.Element {
             context={new Map(Object.entries(taker?.context ?? {}))}
             onEnter={() => undefined}
           />
+          <Rounded value={guards} />
           <div class="field">
             <label for={otherId}>{fields.length === 0 ? "Params (JSON)" : "Other params (JSON)"}</label>
             <textarea
