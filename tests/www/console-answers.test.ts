@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { answerTo } from "../../www/src/console/answers/answers.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 /** Why a body is not the answer to a request. */
 function misfit(method: string, path: string, body: unknown): string | undefined {
@@ -127,15 +127,15 @@ async function refusesAll(
   stranger = { body, type, status };
   for (const view of views) {
     asked = 0;
-    await page.evaluate((to) => location.assign(`#/console/${to}`), view);
+    await goTo(page, `#/console/${view}`);
     await page.getByRole("main").getByRole("alert").getByText(code, { exact: true }).first().waitFor();
     assert(asked <= 12, `${view} asked ${asked} times`);
     // Away, so that the next one begins without what was read before.
-    await page.evaluate(() => location.assign("#/console/nowhere"));
+    await goTo(page, "#/console/nowhere");
     await page.getByRole("heading", { name: "Nothing here" }).waitFor();
   }
   stranger = undefined;
-  await page.evaluate(() => location.assign("#/console/entity/order/o-1"));
+  await goTo(page, "#/console/entity/order/o-1");
   await page.getByRole("group", { name: "pending" }).or(page.getByText("pending")).first().waitFor();
   assert.equal(await page.getByRole("alert").count(), 0);
   quiet(opened);
@@ -156,7 +156,7 @@ test("texts, a proxy's page and answers without a body are told of as well", { s
 
 test("what was done by an answer that cannot be read is not taken for done", { skip }, async () => {
   const { page } = opened;
-  await page.evaluate(() => location.assign("#/console/look-up?key=k"));
+  await goTo(page, "#/console/look-up?key=k");
   stranger = { body: '[{"scope":"POST"}]', type: "application/json", status: 200 };
   await page.getByRole("button", { name: /receipts/i }).click();
   await page.getByRole("alert").getByText("$[0].at is not a number").waitFor();

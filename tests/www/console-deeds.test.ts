@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Page, Route } from "playwright-core";
 
 import { order } from "../http/support.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 let on: Stage;
 let opened: Opened;
@@ -25,8 +25,6 @@ if (skip === false) {
   await on.signIn(opened.page);
 }
 
-const goTo = (page: Page, path: string) => page.evaluate((to) => location.assign(`#/console/${to}`), path);
-
 /** Holds the next request that fits until it is let go. */
 async function held(
   page: Page,
@@ -40,6 +38,7 @@ async function held(
     if (!first || route.request().method() !== method) return route.continue();
     first = false;
     came(route);
+    return undefined;
   };
   await page.route(url, handler);
   return { come, end: () => page.unroute(url, handler) };
@@ -55,14 +54,14 @@ async function switchTo(page: Page, tenant: string): Promise<void> {
 
 test("a question that is being prepared is not asked in another tenant", { skip }, async () => {
   const { page } = opened;
-  await goTo(page, "entity/order/same");
+  await goTo(page, "#/console/entity/order/same");
   const button = page.getByRole("button", { name: "Delete" });
   await button.waitFor();
   const counting = await held(page, "**/api/outbox?*limit=100*", "GET");
   await button.click();
   const route = await counting.come;
   await switchTo(page, "t2");
-  await goTo(page, "entity/order/same");
+  await goTo(page, "#/console/entity/order/same");
   await button.waitFor();
   // Given up with the view: it may not be there to be answered any more.
   await route.continue().catch(() => undefined);
@@ -77,11 +76,11 @@ test("a question that is being prepared is not asked in another tenant", { skip 
 
 test("nor over another entity", { skip }, async () => {
   const { page } = opened;
-  await goTo(page, "entity/order/same");
+  await goTo(page, "#/console/entity/order/same");
   const counting = await held(page, "**/api/outbox?*limit=100*", "GET");
   await page.getByRole("button", { name: "Delete" }).click();
   const route = await counting.come;
-  await goTo(page, "entity/order/other");
+  await goTo(page, "#/console/entity/order/other");
   await page.getByRole("heading", { name: "other" }).waitFor();
   await route.continue().catch(() => undefined);
   await counting.end();
@@ -95,9 +94,9 @@ test("nor over another entity", { skip }, async () => {
 
 test("a question goes with the view that it was asked in", { skip }, async () => {
   const { page } = opened;
-  await goTo(page, "machines");
+  await goTo(page, "#/console/machines");
   await page.getByRole("heading", { name: "Machines" }).waitFor();
-  await goTo(page, "entity/order/same");
+  await goTo(page, "#/console/entity/order/same");
   await page.getByRole("button", { name: "Delete" }).click();
   const question = page.getByRole("dialog", { name: "Delete same?" });
   await question.waitFor();
@@ -110,7 +109,7 @@ test("a question goes with the view that it was asked in", { skip }, async () =>
 
 test("a button that asks keeps the focus when the answer is no", { skip }, async () => {
   const { page } = opened;
-  await goTo(page, "machines/order");
+  await goTo(page, "#/console/machines/order");
   const button = page.getByRole("button", { name: "Delete" });
   await button.focus();
   await page.keyboard.press("Enter");
@@ -151,7 +150,7 @@ test(
       if (request.url().endsWith("/api/outbox/cancel")) asked.push(request.headers()["x-tenant-id"] ?? "");
     });
     const cancelling = await held(page, "**/api/outbox/cancel", "POST");
-    await goTo(page, "outbox");
+    await goTo(page, "#/console/outbox");
     await page.getByRole("button", { name: "Cancel pending effects…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel the effects" }).click();
     const route = await cancelling.come;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 
 import { order } from "../http/support.ts";
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
 
 let on: Stage;
 let opened: Opened;
@@ -43,8 +43,6 @@ function thrown({ complaints }: Opened, tag: string): void {
   assert(complaints.length - others.length < 10, `${complaints.length} complaints`);
   complaints.splice(0, complaints.length, ...others);
 }
-
-const goTo = (page: Page, fragment: string) => page.evaluate((to) => location.assign(to), fragment);
 
 test("a panel of the simulator that fails says so; the others and the events go on", { skip }, async () => {
   const { page } = opened;

@@ -14,6 +14,7 @@ import { Tabs } from "../../parts/tabs.tsx";
 import { Ago } from "../ago.tsx";
 import { moment } from "../../parts/time.tsx";
 import { useActing } from "../entity/acting.ts";
+import { Fact } from "../fact.tsx";
 import { lazyView } from "../lazy-view.tsx";
 import { LiveFailure } from "../live-failure.tsx";
 import { useLive } from "../live.ts";
@@ -171,14 +172,5 @@ function Head({ machine, counts, now }: Omit<TabProps, "stale"> & { now: number 
       {deleting.error !== undefined && <Failure error={deleting.error} what="Could not delete the machine" />}
       {failed !== undefined && <Failure {...failed} />}
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: JSX.Element | string | number }): JSX.Element {
-  return (
-    <div class="con-fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

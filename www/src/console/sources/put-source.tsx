@@ -42,7 +42,7 @@ export function PutSource({ before }: { before: Source | undefined }): JSX.Eleme
       const definition = readObject(text);
       if (begun === undefined && !(await mayReplace(id, deed))) return;
       try {
-        // The service says what is wrong with it, if something is.
+        // What was written is any object: the service says what is wrong with it, if something is.
         await deed.client.sources.put(id, definition as unknown as NewSource);
       } catch (error) {
         setRefused({ of: text, error });

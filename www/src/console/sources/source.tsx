@@ -2,7 +2,7 @@ import "./sources.css";
 
 import { Copy, Pencil, Trash2 } from "lucide";
 import type { Source } from "statewright/client";
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 
 import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -14,6 +14,7 @@ import { moment } from "../../parts/time.tsx";
 import { Ago } from "../ago.tsx";
 import { apiPath } from "../curl.ts";
 import { useActing } from "../entity/acting.ts";
+import { Fact } from "../fact.tsx";
 import { CopyCurl } from "../entity/copy-curl.tsx";
 import { lazyView } from "../lazy-view.tsx";
 import { LiveFailure } from "../live-failure.tsx";
@@ -122,15 +123,6 @@ function Head({ source, now }: { source: Source; now: number | undefined }): JSX
 
 function cameText(count: number): string {
   return count === 1 ? "1 request came" : `${count.toLocaleString("en")} requests came`;
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <div class="con-fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 /** Where the provider sends to. */
