@@ -28,17 +28,26 @@ export async function withAxe(page: Page): Promise<void> {
 }
 
 /** What axe-core finds in what shows: serious and critical alone, and what each of them is. */
-export async function serious(page: Page): Promise<string[]> {
+export function serious(page: Page): Promise<string[]> {
+  const values = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  return violations(page, { type: "tag", values });
+}
+
+/** Texts that do not stand out enough from their ground. */
+export function contrast(page: Page): Promise<string[]> {
+  return violations(page, { type: "rule", values: ["color-contrast"] });
+}
+
+async function violations(page: Page, runOnly: { type: string; values: string[] }): Promise<string[]> {
   await withAxe(page);
-  return page.evaluate(async () => {
+  return page.evaluate(async (runOnly) => {
     // It was put there.
     const { axe } = globalThis as unknown as { axe: Axe };
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
     const { violations } = await axe.run(document, {
-      runOnly: { type: "tag", values: tags },
+      runOnly,
       resultTypes: ["violations"],
       // It takes states of the diagram that are moved out of sight to lie over its buttons; `small` measures instead.
-      rules: { "target-size": { enabled: false } },
+      ...(runOnly.type === "tag" ? { rules: { "target-size": { enabled: false } } } : {}),
       elementRef: false,
     });
     return violations
@@ -48,7 +57,7 @@ export async function serious(page: Page): Promise<string[]> {
           (node) => `${id} (${help}): ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 300)}`,
         ),
       );
-  });
+  }, runOnly);
 }
 
 /** What is wrong with the outline of a view: its landmarks, and its one first heading. */
