@@ -48,7 +48,10 @@ for (const [what, names] of Object.entries(HOSTILE)) {
     }
     await page.goto("about:blank");
     await on.signIn(page);
-    await page.getByRole("link", { name: visibleText(machine), exact: true }).first().waitFor();
+    await page
+      .getByRole("link", { name: visibleText(machine), exact: true })
+      .first()
+      .waitFor();
     const visit = async (...to: string[]) => {
       await page.goto(`${on.url}/#/${["console", ...to].map(encodeURIComponent).join("/")}`);
       await read(page);
@@ -63,7 +66,10 @@ for (const [what, names] of Object.entries(HOSTILE)) {
       await harmless(page);
     }
     await visit("machines", machine, "entities");
-    await page.getByRole("link", { name: visibleText(entity), exact: true }).first().waitFor();
+    await page
+      .getByRole("link", { name: visibleText(entity), exact: true })
+      .first()
+      .waitFor();
     await visit("entity", machine, entity);
     await page.getByRole("heading", { level: 1, name: visibleText(entity), exact: true }).waitFor();
     for (const tab of await page.getByRole("main").getByRole("tab").all()) {
