@@ -38,7 +38,9 @@ const question = (name: string) => page.getByRole("dialog", { name });
 const answer = (of: string, name: string) => question(of).getByRole("button", { name }).click();
 
 async function write(label: string, text: string): Promise<void> {
-  await page.getByRole("textbox", { name: label, exact: true }).fill(text);
+  await page.getByRole("textbox", { name: label, exact: true }).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
 }
 
 test("what is written is not lost by a link, by going back, or by signing out", { skip }, async () => {
