@@ -137,6 +137,11 @@ test("the panels of the simulator", { skip }, async (t) => {
   const { page } = opened;
   await page.getByRole("tab", { name: /History/ }).waitFor();
 
+  await t.test("a step that moved nothing says why", async () => {
+    const cancel = panels(page).getByRole("listitem").filter({ hasText: "Sent cancel to o-1001" });
+    await cancel.getByText("no transition from 'packed' on 'cancel'", { exact: true }).waitFor();
+  });
+
   await t.test(
     "a commit is shown with all its rows: the event, completions up to the root, and the join",
     async () => {

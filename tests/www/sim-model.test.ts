@@ -568,6 +568,16 @@ test("a repetition says that it is one", () => {
   assert.match(other.view.value?.steps[2]?.reason ?? "", /duplicate/);
 });
 
+test("a step that was refused says why", () => {
+  const model = modelOf(LAMP);
+  model.act((session) =>
+    session.send("lamp", "lamp-1", { type: "press", params: { force: 5 }, expectedVersion: 9 }),
+  );
+  const refused = model.view.value?.steps[1];
+  assert.equal(refused?.status, 409);
+  assert.match(refused?.reason ?? "", /version/);
+});
+
 test("an undo pauses a clock that runs", () => {
   const model = modelOf(LAMP);
   const ticks = new HandTicks();

@@ -66,8 +66,9 @@ function firedBy({ body }: Reply): number {
   return typeof fired === "number" ? fired : 0;
 }
 
+/** Why an answer moved nothing: the reason that it gives, or that of its refusal. */
 function reasonIn(body: unknown): string | undefined {
-  const reason = memberOf(body, "reason");
+  const reason = memberOf(body, "reason") ?? memberOf(memberOf(body, "error"), "message");
   return typeof reason === "string" ? reason : undefined;
 }
 

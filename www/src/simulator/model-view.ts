@@ -27,7 +27,7 @@ export interface StepView {
   readonly args: { readonly [name: string]: unknown };
   /** What it was answered with: from 300 on it was refused. */
   readonly status: number;
-  /** Why it moved nothing, where it did not. */
+  /** Why it moved nothing, where it moved nothing or was refused. */
   readonly reason?: string | undefined;
   /** False where it is undone, and can be redone. */
   readonly done: boolean;

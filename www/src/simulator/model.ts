@@ -13,7 +13,7 @@ import type {
 
 import { jsonText } from "../editor/format.ts";
 import { EXAMPLES } from "../examples/index.ts";
-import { type Doc, Documents, rootsOf } from "./model-documents.ts";
+import { type Doc, Documents, type Family, rootsOf } from "./model-documents.ts";
 import { replayed } from "./model-replay.ts";
 import { messageIn, Session } from "./model-session.ts";
 import { keyOf, type Subject, type View } from "./model-view.ts";
@@ -44,6 +44,12 @@ function stillText(count: number): string | undefined {
   return count === 1
     ? "1 step moves nothing with this definition."
     : `${count} steps move nothing with this definition.`;
+}
+
+/** Content of which it is known what is wrong with it. */
+export interface Prepared {
+  readonly documents: Documents;
+  readonly family: Family;
 }
 
 /** An event as it is sent. */
@@ -78,7 +84,7 @@ function later(what: () => void): () => void {
 
 /** The simulator's state. One instance a page. */
 export class Model {
-  readonly #documents = new Documents();
+  #documents = new Documents();
   readonly #docs = signal<readonly Doc[]>([]);
   readonly #version = signal(0);
   readonly #definitions = signal<readonly JsonDefinition[]>([]);
@@ -316,15 +322,21 @@ export class Model {
     return this.#session.simulation.why(machine_id, entity_id, event);
   }
 
-  /** Begins anew with definitions, and with the steps of a scenario; whether it did. What is wrong is kept as `failure`. */
-  load({ definitions, scenario, subject, name, fork = false }: Content): boolean {
+  /** Looks at content that is to be loaded. Of a large definition that takes a while: the page can answer before the load. */
+  prepare({ definitions }: Content): Prepared {
+    const documents = new Documents();
     const docs = definitions.map((definition) => ({
       key: (this.#keys += 1),
       text: jsonText(definition),
     }));
+    return { documents, family: documents.check(docs) };
+  }
+
+  /** Begins anew with definitions, and with the steps of a scenario; whether it did. What is wrong is kept as `failure`. */
+  load(content: Content, prepared?: Prepared): boolean {
+    const { scenario, subject, name, fork = false } = content;
     try {
-      const documents = new Documents();
-      const family = documents.check(docs);
+      const { documents, family } = prepared ?? this.prepare(content);
       if (family.machines === undefined) {
         const { name: machine, problems } = family.docs.find((doc) => doc.problems.length > 0) ?? {};
         const [problem] = problems ?? [];
@@ -334,7 +346,7 @@ export class Model {
       }
       const session = new Session(family.machines, scenario);
       if (session.done === 0 && scenario === undefined) this.#begin(session, family.machines);
-      this.#documents.check(docs);
+      this.#documents = documents;
       this.#docs.value = family.docs;
       this.#stale.value = false;
       this.selected.value = family.docs[0]?.key ?? 0;

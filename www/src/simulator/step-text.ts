@@ -10,7 +10,7 @@ function moveText({ region, from_state, to_state }: SimulatedRow): string {
 }
 
 function cameOf({ op, rows, status, reason }: StepView): string {
-  if (status >= 300) return ", and was refused";
+  if (status >= 300) return reason === undefined ? ", and was refused" : `, and was refused: ${reason}`;
   const [first] = rows;
   if (first === undefined) {
     if (op !== "transition") return "";

@@ -65,6 +65,11 @@ export function HistoryStep({ step, now, only, subject, definitions, onGo }: His
         <Mark step={step} now={now} />
         <span class="sim-past-at">{moment(step.at)}</span>
       </button>
+      {step.reason !== undefined && step.rows.length === 0 && (
+        <p class="sim-past-reason" title={short(step.reason, 1000)}>
+          {short(step.reason, 200)}
+        </p>
+      )}
       {rows.length > 0 && (
         <ul class="sim-rows" aria-label="Rows of its commits">
           {rows.slice(0, all ? MOST_ROWS : ROWS).map((row) => (

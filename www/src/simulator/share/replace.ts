@@ -34,7 +34,9 @@ export async function replaceWith(model: Model, content: Content, what: string):
     });
     if (!yes) return false;
   }
-  if (!model.load(content)) {
+  const prepared = model.prepare(content);
+  await new Promise((goOn) => setTimeout(goOn));
+  if (!model.load(content, prepared)) {
     const { value } = model.failure;
     model.failure.value = undefined;
     throw value;
