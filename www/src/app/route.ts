@@ -62,9 +62,3 @@ export function linkTo(...to: Route): string {
 export function go(...to: Route): void {
   location.hash = linkTo(...to);
 }
-
-/** Puts the page there without a step back in the browser's history. */
-export function replaceRoute(...to: Route): void {
-  history.replaceState(history.state, "", linkTo(...to));
-  hash.value = location.hash;
-}

@@ -2,7 +2,7 @@
 
 import type { JsonDefinition } from "statewright";
 
-import { isFields } from "./guard.ts";
+import { isObject } from "../parts/json-value.ts";
 
 /** A region as it is written; of a flat machine the only one. */
 export interface Region {
@@ -56,7 +56,7 @@ export function regionsOf(definition: JsonDefinition): readonly Region[] {
 function declaredOf(subMachines: object | null | undefined): ReadonlyMap<string, Declared> {
   const declared = new Map<string, Declared>();
   for (const [state, sub] of entriesOf(subMachines)) {
-    if (!isFields(sub)) continue;
+    if (!isObject(sub)) continue;
     const { machine_id, lifecycle, reentry, on_final, complete_when } = sub;
     if (typeof machine_id !== "string") continue;
     declared.set(state, {
@@ -71,7 +71,7 @@ function declaredOf(subMachines: object | null | undefined): ReadonlyMap<string,
 
 /** What an object of JSON has; of anything else nothing. */
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return isFields(value) ? Object.entries(value) : [];
+  return isObject(value) ? Object.entries(value) : [];
 }
 
 function* finals(onFinal: unknown): Iterable<{ text: string; to: string }> {
@@ -83,9 +83,9 @@ function* finals(onFinal: unknown): Iterable<{ text: string; to: string }> {
 function* rules(completeWhen: unknown): Iterable<{ text: string; to: string }> {
   const listed: readonly unknown[] = Array.isArray(completeWhen) ? completeWhen : [];
   for (const rule of listed) {
-    if (!isFields(rule)) continue;
+    if (!isObject(rule)) continue;
     const { when, target } = rule;
-    if (typeof target !== "string" || !isFields(when)) continue;
+    if (typeof target !== "string" || !isObject(when)) continue;
     const states = entriesOf(when).map(([region, state]) =>
       region === "_" ? String(state) : `${region} = ${String(state)}`,
     );
@@ -124,7 +124,7 @@ export function actionsOf(definition: JsonDefinition, region: string, state: str
 
 /** What an action does, in a line. */
 export function actionText(action: unknown): string {
-  if (!isFields(action)) return "an action";
+  if (!isObject(action)) return "an action";
   const { type, url, method, event_type, machine_id } = action;
   if (type === "webhook") return `webhook: ${String(method ?? "POST")} ${String(url)}`;
   if (type === "event") return `event: ${String(event_type)}`;

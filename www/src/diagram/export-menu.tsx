@@ -5,7 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../parts/failure.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { tell } from "../parts/overlays.tsx";
-import { fileName, pngOf, saveAs, svgOf } from "./export.ts";
+import { fileName, saveFile } from "../parts/save-file.ts";
+import { pngOf, svgOf } from "./export.ts";
 
 export interface ExportMenuProps {
   /** The drawing, where there is one. */
@@ -40,8 +41,8 @@ export function ExportMenu({ drawing, mermaid, name }: ExportMenuProps): JSX.Ele
   const save = (ending: string, make: () => Blob | Promise<Blob>) => async () => {
     close();
     try {
-      const file = fileName(name, ending);
-      saveAs(await make(), file);
+      const file = `${fileName(name, "diagram")}.${ending}`;
+      saveFile(await make(), file);
       tell(`Saved ${file}`);
     } catch (error) {
       tell(`Could not save: ${messageOf(error)}`);

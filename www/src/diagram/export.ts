@@ -120,23 +120,3 @@ export async function pngOf({ text, width, height }: Drawn): Promise<Blob> {
     URL.revokeObjectURL(url);
   }
 }
-
-/** Gives the user a file. */
-export function saveAs(content: Blob, name: string): void {
-  const url = URL.createObjectURL(content);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The download has begun by then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-/** A name that every file system takes. */
-export function fileName(name: string, ending: string): string {
-  const plainName = name
-    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
-    .replace(/^[.-]+/, "")
-    .slice(0, 80);
-  return `${plainName === "" ? "diagram" : plainName}.${ending}`;
-}

@@ -1,9 +1,8 @@
 // Guards and delays as people read them: as the core's own Mermaid text has them.
 
-/** An object of JSON. */
-export type Fields = Readonly<Record<string, unknown>>;
+import { isObject } from "../parts/json-value.ts";
 
-const OPERATORS: ReadonlyMap<unknown, string> = new Map([
+const SIGNS: ReadonlyMap<unknown, string> = new Map([
   ["eq", "="],
   ["neq", "≠"],
   ["ne", "≠"],
@@ -13,6 +12,11 @@ const OPERATORS: ReadonlyMap<unknown, string> = new Map([
   ["lte", "≤"],
   ["contains", "contains"],
 ]);
+
+/** A comparison's sign. */
+export function signOf(op: unknown): string {
+  return SIGNS.get(op) ?? String(op);
+}
 
 const UNITS = [
   [86_400_000, "d"],
@@ -24,11 +28,6 @@ const UNITS = [
 /** How deep a guard is written out; a definition allows 32. */
 const DEPTH = 32;
 
-/** Whether a value is an object of JSON. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** A delay in the largest unit that holds it exactly. */
 export function durationText(millis: number): string {
   for (const [unit, name] of UNITS) {
@@ -39,7 +38,7 @@ export function durationText(millis: number): string {
 
 /** The delay of a timeout's guard, in milliseconds. */
 export function delayOf(guard: unknown): number | undefined {
-  if (!isFields(guard)) return undefined;
+  if (!isObject(guard)) return undefined;
   const { timeout_seconds: seconds, after_ms: millis } = guard;
   if (typeof seconds === "number") return seconds * 1000;
   return typeof millis === "number" ? millis : undefined;
@@ -47,18 +46,18 @@ export function delayOf(guard: unknown): number | undefined {
 
 /** The conditions of a guard, without its delay; undefined where it has none. */
 export function guardText(guard: unknown): string | undefined {
-  return isFields(guard) ? written(guard, 0) : undefined;
+  return isObject(guard) ? written(guard, 0) : undefined;
 }
 
 function written(guard: unknown, depth: number): string | undefined {
-  if (!isFields(guard)) return undefined;
+  if (!isObject(guard)) return undefined;
   if (depth > DEPTH) return "…";
   const { all, any, field, op, value } = guard;
   if (Array.isArray(all)) return listed(all, " and ", "always", depth);
   if (Array.isArray(any)) return listed(any, " or ", "never", depth);
   if (typeof field !== "string") return undefined;
   const name = /^[\p{L}\p{N}_.]+$/u.test(field) ? field : JSON.stringify(field);
-  return `${name} ${OPERATORS.get(op) ?? String(op)} ${JSON.stringify(value) ?? "nothing"}`;
+  return `${name} ${signOf(op)} ${JSON.stringify(value) ?? "nothing"}`;
 }
 
 function listed(members: readonly unknown[], between: string, empty: string, depth: number): string {

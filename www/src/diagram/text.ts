@@ -1,5 +1,6 @@
 // The diagram in words: what its drawing shows, for those who read or hear it.
 
+import { counted } from "../parts/counted.ts";
 import type { EdgeNode, Graph, JoinNode, LineNode, MachineNode, StateNode } from "./graph.ts";
 import type { Marks } from "./marks.ts";
 import { cut } from "./sizes.ts";
@@ -10,10 +11,6 @@ const WORDS = 120;
 /** A name in words. */
 export function nameText(name: string): string {
   return cut(name, WORDS);
-}
-
-function counted(count: number, one: string, more: string): string {
-  return `${count} ${count === 1 ? one : more}`;
 }
 
 /** What leads along a line: its event or delay, and its condition. */

@@ -1,5 +1,6 @@
 // The fields that guards read, and params as they are typed into a form of them.
 
+import { signOf } from "../diagram/guard.ts";
 import { exactJson, inexactText, isDecimal, isExact } from "../parts/exact-numbers.ts";
 import { isObject } from "../parts/json-value.ts";
 
@@ -21,21 +22,6 @@ export interface GuardField {
   readonly hint: string;
   /** Texts that it is compared with. */
   readonly suggestions: readonly string[];
-}
-
-const OPERATORS: ReadonlyMap<string, string> = new Map([
-  ["eq", "="],
-  ["neq", "≠"],
-  ["ne", "≠"],
-  ["gt", ">"],
-  ["gte", "≥"],
-  ["lt", "<"],
-  ["lte", "≤"],
-]);
-
-/** A comparison's sign. */
-export function signOf(op: string): string {
-  return OPERATORS.get(op) ?? op;
 }
 
 /** A value as JSON, cut where it is long. */

@@ -45,7 +45,7 @@ async function begin(): Promise<Running> {
   kept = { model, runner: new Runner(model) };
   // What was done is in memory alone.
   addEventListener("beforeunload", (event) => {
-    if (isChanged(model)) event.preventDefault();
+    if (kept?.model === model && isChanged(model)) event.preventDefault();
   });
   return kept;
 }

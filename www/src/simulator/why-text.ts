@@ -2,7 +2,8 @@
 
 import type { Candidate, Explanation, FailingClause } from "statewright";
 
-import { short, signOf } from "./params-fields.ts";
+import { signOf } from "../diagram/guard.ts";
+import { short } from "./params-fields.ts";
 
 type States = Explanation["current_state"];
 

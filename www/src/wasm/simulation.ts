@@ -1,28 +1,7 @@
 import * as bindings from "#simulation-bindings";
 import url from "#simulation-file";
 
-import { compiled } from "./compiled.ts";
+import { fromFile } from "./compiled.ts";
 
-let loading: Promise<void> | undefined;
-let loaded = false;
-
-/** Loads it, once; of a load that failed, the next call is another try. */
-export function load(): Promise<void> {
-  loading ??= compiled(url).then(
-    (module) => {
-      bindings.initSync({ module });
-      loaded = true;
-    },
-    (error: unknown) => {
-      loading = undefined;
-      throw error;
-    },
-  );
-  return loading;
-}
-
-/** The bindings, which the package asks for when it first needs them. */
-export function simulation(): typeof bindings {
-  if (!loaded) throw new Error("the page used its WebAssembly before it was loaded");
-  return bindings;
-}
+/** `simulation` is what the package asks for when it first needs it. */
+export const { load, loaded: simulation } = fromFile(bindings, url);

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 
 import { Icon } from "../../../parts/icon.tsx";
 import { Time } from "../../../parts/time.tsx";
-import { short, signOf } from "../../../simulator/params-fields.ts";
+import { signOf } from "../../../diagram/guard.ts";
+import { short } from "../../../simulator/params-fields.ts";
 import { candidateText, joinText, whyNot } from "../../../simulator/why-text.ts";
 
 const HEADS = {
