@@ -9,7 +9,7 @@ import { type Filters, queryOf, readFilters, writeFilters } from "../../www/src/
 import { readPlace } from "../../www/src/console/place-reading.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage, writeOver } from "./support.ts";
 
 const lane = {
   machine_id: "lane",
@@ -150,9 +150,7 @@ test("an entity is made with a context, and shown", { skip }, async () => {
   const dialog = page.getByRole("dialog", { name: "Create an entity" });
   await dialog.getByLabel("Id").fill("l-1");
   const write = async (text: string) => {
-    await dialog.getByRole("textbox", { name: "Context" }).click();
-    await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.insertText(text);
+    await writeOver(dialog.getByRole("textbox", { name: "Context" }), text);
   };
   await write("[]");
   await dialog.getByRole("button", { name: "Create", exact: true }).click();

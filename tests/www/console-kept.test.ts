@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { order } from "../http/support.ts";
-import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage, writeOver } from "./support.ts";
 import type { Page } from "playwright-core";
 
 /** More than a page can hold. */
@@ -38,9 +38,7 @@ const question = (name: string) => page.getByRole("dialog", { name });
 const answer = (of: string, name: string) => question(of).getByRole("button", { name }).click();
 
 async function write(label: string, text: string): Promise<void> {
-  await page.getByRole("textbox", { name: label, exact: true }).click();
-  await page.keyboard.press("ControlOrMeta+a");
-  await page.keyboard.insertText(text);
+  await writeOver(page.getByRole("textbox", { name: label, exact: true }), text);
 }
 
 test("what is written is not lost by a link, by going back, or by signing out", { skip }, async () => {

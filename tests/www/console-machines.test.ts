@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import { decode } from "../../www/src/simulator/share/link.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage, writeOver } from "./support.ts";
 
 const loan = {
   machine_id: "loan",
@@ -72,9 +72,7 @@ const rowOf = (name: string): Locator =>
 /** Writes a definition into the editor, in place of what stands there. */
 async function write(label: string, definition: object | string): Promise<void> {
   const text = typeof definition === "string" ? definition : JSON.stringify(definition, undefined, 2);
-  await page.getByRole("textbox", { name: label }).click();
-  await page.keyboard.press("ControlOrMeta+a");
-  await page.keyboard.insertText(text);
+  await writeOver(page.getByRole("textbox", { name: label }), text);
 }
 
 test("the list has each machine's label, revision, contract and entities", { skip }, async () => {

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { SECRETS_KEY } from "../http/sink.ts";
 import { order } from "../http/support.ts";
 import { refusedWith } from "./console-complaints.ts";
-import { goTo, type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { goTo, type Opened, quiet, skip, type Stage, stage, writeOver } from "./support.ts";
 
 const SECRET = "it-is-a-secret";
 
@@ -38,9 +38,7 @@ const sources = () => page.getByRole("region", { name: "Sources" });
 
 /** Writes over what stands in an editor. */
 async function write(name: string, text: string): Promise<void> {
-  await editor(name).focus();
-  await page.keyboard.press("ControlOrMeta+a");
-  await page.keyboard.insertText(text);
+  await writeOver(editor(name), text);
 }
 
 /** What the editor of that name shows, however it is indented. */

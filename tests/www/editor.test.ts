@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { Locator, Page } from "playwright-core";
 
-import { type Opened, quiet, skip, type Stage, stage } from "./support.ts";
+import { type Opened, quiet, skip, type Stage, stage, writeOver } from "./support.ts";
 
 const TICKET = `{
   "machine_id": "ticket",
@@ -47,7 +47,7 @@ if (skip === false) {
 async function withText(text: string): Promise<Page> {
   const { page } = opened;
   await page.goto(`${on.url}/#/`);
-  await editorOf(page).fill(text);
+  await writeOver(editorOf(page), text);
   return page;
 }
 
@@ -114,7 +114,7 @@ test(
     await page
       .locator(".cm-announced", { hasText: /^Line 6\. Fault: .*clsoed/ })
       .waitFor({ state: "attached" });
-    await editorOf(page).fill(TICKET.replace('"closed"]', '"closed", "lost"]'));
+    await writeOver(editorOf(page), TICKET.replace('"closed"]', '"closed", "lost"]'));
     await page.getByRole("button", { name: "1 warning" }).waitFor();
     assert.deepEqual(await markedLines(page, "error"), []);
     assert.deepEqual(await markedLines(page, "warning"), ['"states": ["open", "closed", "lost"],']);

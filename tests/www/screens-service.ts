@@ -70,9 +70,14 @@ export async function standStill(context: BrowserContext, { url }: Pick<Stage, "
       .url()
       .replace(ADDRESS, url)
       .replaceAll(UUID, (id) => real.get(id) ?? id);
-    const response = await route.fetch({ url: to });
-    const json = response.headers()["content-type"]?.includes("json") === true;
-    await route.fulfill(json ? { response, body: shown(await response.text()) } : { response });
+    try {
+      const response = await route.fetch({ url: to });
+      const json = response.headers()["content-type"]?.includes("json") === true;
+      await route.fulfill(json ? { response, body: shown(await response.text()) } : { response });
+    } catch (error) {
+      // A page that is closed or left while it is answered takes its requests along.
+      if (!/disposed|closed|already handled/.test(String(error))) throw error;
+    }
   });
 }
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 
 import { event, events, payloadOf } from "./simulator-page.ts";
-import { quiet, skip, stage } from "./support.ts";
+import { quiet, skip, stage, writeOver } from "./support.ts";
 
 const LIGHT = {
   machine_id: "light",
@@ -56,10 +56,8 @@ const undoTo = async (page: Page, step: number): Promise<void> => {
 
 /** Writes a definition into the editor, instead of what is there. */
 async function write(page: Page, definition: object): Promise<void> {
-  await page.getByRole("region", { name: "Definition" }).getByRole("textbox").focus();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.press("Delete");
-  await page.keyboard.insertText(JSON.stringify(definition, undefined, 2));
+  const editor = page.getByRole("region", { name: "Definition" }).getByRole("textbox");
+  await writeOver(editor, JSON.stringify(definition, undefined, 2));
 }
 
 test("events of the simulator", { skip }, async (t) => {

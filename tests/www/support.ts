@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page, type Locator } from "playwright-core";
 
 import { findChromium } from "../../scripts/chromium.mjs";
 import type { RuntimeOptions } from "../../scripts/runtime.ts";
@@ -106,4 +106,11 @@ export async function goTo(page: Page, fragment: string): Promise<void> {
 /** Asserts that the page had nothing to complain of. */
 export function quiet({ complaints }: Opened): void {
   assert.deepEqual(complaints, []);
+}
+
+/** Writes a text over what stands in an editor, as a paste does. */
+export async function writeOver(editor: Locator, text: string): Promise<void> {
+  await editor.focus();
+  await editor.press("ControlOrMeta+a");
+  await editor.page().keyboard.insertText(text);
 }

@@ -14,7 +14,9 @@ export function noteLoaded(model: Model): void {
 
 /** Whether something was done or written since the last load. */
 export function isChanged(model: Model): boolean {
-  return loaded.get(model)?.text !== standing(model);
+  // Before the first load is noted, the page is not drawn yet: nothing can have been done.
+  const noted = loaded.get(model);
+  return noted !== undefined && noted.text !== standing(model);
 }
 
 function standing(model: Model): string {
