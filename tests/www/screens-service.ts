@@ -76,7 +76,8 @@ export async function standStill(context: BrowserContext, { url }: Pick<Stage, "
       await route.fulfill(json ? { response, body: shown(await response.text()) } : { response });
     } catch (error) {
       // A page that is closed or left while it is answered takes its requests along.
-      if (!/disposed|closed|already handled/.test(String(error))) throw error;
+      if (!/disposed|has been closed|already handled/.test(String(error))) throw error;
+      await route.abort().catch(() => undefined);
     }
   });
 }
