@@ -140,7 +140,7 @@ function Row({ row, subject, definitions }: RowProps): JSX.Element {
       <details>
         <summary>Row {row.id}</summary>
         <div class="stack con-entity-row">
-          <dl class="con-entity-facts">
+          <dl class="con-details">
             <dt>Identity</dt>
             <dd>
               <code>{row.identity_key}</code>

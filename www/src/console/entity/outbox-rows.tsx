@@ -60,7 +60,7 @@ export function EffectDialog({ id, onClose }: { id: string; onClose: () => void 
 function Effect({ entry }: { entry: OutboxEntry }): JSX.Element {
   return (
     <>
-      <dl class="con-entity-facts">
+      <dl class="con-details">
         <dt>Status</dt>
         <dd>
           <EffectStatus item={entry} />

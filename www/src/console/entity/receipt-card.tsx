@@ -43,7 +43,7 @@ export function ReceiptCard({ receipt, onEffect }: ReceiptCardProps): JSX.Elemen
 function OfRequest({ receipt }: { receipt: Schemas["RequestReceipt"] }): JSX.Element {
   return (
     <>
-      <dl class="con-entity-facts">
+      <dl class="con-details">
         <dt>Request</dt>
         <dd>
           <code>{receipt.scope}</code>
@@ -78,7 +78,7 @@ function OfRequest({ receipt }: { receipt: Schemas["RequestReceipt"] }): JSX.Ele
 
 function OfEvent({ receipt }: { receipt: Schemas["EventReceipt"] }): JSX.Element {
   return (
-    <dl class="con-entity-facts">
+    <dl class="con-details">
       <dt>Event</dt>
       <dd>
         <code>{receipt.identity}</code>

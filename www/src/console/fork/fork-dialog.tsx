@@ -100,7 +100,7 @@ function Taken({ copy, personal }: { copy: LiveCopy; personal: boolean }): JSX.E
   const armed = timers.filter(({ due_at }) => due_at !== undefined).length;
   return (
     <>
-      <dl class="con-fork-facts">
+      <dl class="con-details">
         <dt>Entities</dt>
         <dd>
           {entities.length}, of which {entities.filter(isLive).length} live

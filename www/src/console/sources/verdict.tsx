@@ -30,7 +30,7 @@ export function Verdict({ source, tried }: { source: Source; tried: Tried }): JS
             <span class="badge badge-good">event</span> It would become {event.event_type} for{" "}
             {event.entity_id}
           </h3>
-          <dl class="con-source-facts">
+          <dl class="con-details">
             <dt>Event</dt>
             <dd>
               <code>{event.event_type}</code>
